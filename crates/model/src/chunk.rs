@@ -1,0 +1,26 @@
+//! The piece of a representation that is indexed, found and cited.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ChunkId, ContentHash, Span};
+
+crate::document::named!(
+    /// Which of the two vector indices a chunk belongs to.
+    IndexKind {
+        Text = "text",
+        Code = "code",
+    }
+);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    pub id: ChunkId,
+    /// Position within the representation, from 0.
+    pub ordinal: u32,
+    pub span: Span,
+    pub kind: IndexKind,
+    pub text: String,
+    pub text_hash: ContentHash,
+    /// A rough count of model tokens (four bytes each).
+    pub tokens_est: u32,
+}

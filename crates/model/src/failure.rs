@@ -1,0 +1,79 @@
+//! The one error that callers see: a public code, a sentence, and whether trying again can help.
+
+use serde::{Deserialize, Serialize};
+
+crate::document::named!(
+    /// The canonical codes of the dir2mcp specification, section 14, and the few it lacks.
+    ErrorCode {
+        Unauthorized = "UNAUTHORIZED",
+        ForbiddenOrigin = "FORBIDDEN_ORIGIN",
+        SessionNotFound = "SESSION_NOT_FOUND",
+        BindFailed = "BIND_FAILED",
+        TlsConfigInvalid = "TLS_CONFIG_INVALID",
+        RateLimitExceeded = "RATE_LIMIT_EXCEEDED",
+        MissingField = "MISSING_FIELD",
+        InvalidField = "INVALID_FIELD",
+        InvalidRange = "INVALID_RANGE",
+        Forbidden = "FORBIDDEN",
+        PathOutsideRoot = "PATH_OUTSIDE_ROOT",
+        FileNotFound = "FILE_NOT_FOUND",
+        DocTypeUnsupported = "DOC_TYPE_UNSUPPORTED",
+        ConfigInvalid = "CONFIG_INVALID",
+        StoreCorrupt = "STORE_CORRUPT",
+        IndexVersionMismatch = "INDEX_VERSION_MISMATCH",
+        IndexNotReady = "INDEX_NOT_READY",
+        ExtractFailed = "EXTRACT_FAILED",
+        OcrFailed = "OCR_FAILED",
+        TranscribeFailed = "TRANSCRIBE_FAILED",
+        AnnotateFailed = "ANNOTATE_FAILED",
+        FileTooLarge = "FILE_TOO_LARGE",
+        BinarySkipped = "BINARY_SKIPPED",
+        MistralAuth = "MISTRAL_AUTH",
+        MistralRateLimit = "MISTRAL_RATE_LIMIT",
+        MistralFailed = "MISTRAL_FAILED",
+        ElevenlabsAuth = "ELEVENLABS_AUTH",
+        ElevenlabsRateLimit = "ELEVENLABS_RATE_LIMIT",
+        ElevenlabsFailed = "ELEVENLABS_FAILED",
+        /// The call was cancelled by its caller.
+        Cancelled = "CANCELLED",
+        /// The call took longer than its tool's limit.
+        Timeout = "TIMEOUT",
+        /// Ours to mend; the message says nothing of the inside.
+        InternalError = "INTERNAL_ERROR",
+    }
+);
+
+impl ErrorCode {
+    /// Whether the same call may succeed later without a change.
+    pub fn retryable(self) -> bool {
+        matches!(
+            self,
+            ErrorCode::IndexNotReady
+                | ErrorCode::RateLimitExceeded
+                | ErrorCode::MistralRateLimit
+                | ErrorCode::ElevenlabsRateLimit
+                | ErrorCode::MistralFailed
+                | ErrorCode::ElevenlabsFailed
+                | ErrorCode::Timeout
+                | ErrorCode::Cancelled
+        )
+    }
+}
+
+/// What a failed engine call says. Rendered by each contract in its own shape.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct Failure {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into() }
+    }
+
+    pub fn retryable(&self) -> bool {
+        self.code.retryable()
+    }
+}

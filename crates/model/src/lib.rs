@@ -1,0 +1,35 @@
+//! The nouns of dir2mcp, one per file, and the ports that have more than one implementation.
+//!
+//! Nothing here does I/O: no file, no clock, no socket. Every other crate speaks in these types.
+
+pub mod caller;
+pub mod chunk;
+pub mod citation;
+pub mod document;
+pub mod embed;
+pub mod failure;
+pub mod hash;
+pub mod hit;
+pub mod ids;
+pub mod path;
+pub mod progress;
+pub mod query;
+pub mod representation;
+pub mod skip;
+pub mod span;
+
+pub use caller::Caller;
+pub use chunk::{Chunk, IndexKind};
+pub use citation::Citation;
+pub use document::{DocStatus, DocType, SourceType};
+pub use embed::{EmbedError, Embedder};
+pub use failure::{ErrorCode, Failure};
+pub use hash::ContentHash;
+pub use hit::{Hit, Ranked};
+pub use ids::{ChunkId, DocId, Generation, RepId, RootId};
+pub use path::{PathError, RelPath};
+pub use progress::{IndexMode, Progress};
+pub use query::{Filter, IndexChoice, IndexUsed, Query};
+pub use representation::RepType;
+pub use skip::SkipReason;
+pub use span::Span;
