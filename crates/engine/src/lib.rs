@@ -1,1 +1,19 @@
+//! The façade every caller uses: one object, one method per capability. It checks the caller's request, keeps the
+//! clock and the cancellation, runs the work off the async threads, and writes one audit line per call.
 
+mod answers;
+pub mod api;
+mod corpus;
+mod engine;
+mod lock;
+mod open_file;
+pub mod state;
+mod worker;
+
+pub use api::{
+    AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
+    Selection, Stats,
+};
+pub use corpus::read_corpus;
+pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
+pub use worker::Event;

@@ -1,1 +1,27 @@
+//! What tests from outside need: a folder from one string, the built binary as a child process, and a client
+//! for both eras of the protocol over HTTP and stdio. It knows nothing of the crates inside the binary.
+//!
+//! Nothing here sleeps: every wait is a wait for output, with a deadline.
 
+#![allow(clippy::disallowed_methods)] // It makes and reads its own temporary files.
+
+mod client;
+mod folder;
+mod http;
+mod process;
+mod program;
+mod random;
+pub mod scenario;
+mod server;
+mod stdio;
+mod tree;
+
+pub use client::{Client, Era, LEGACY, MODERN, Reply, ToolReply, initialize_params, modern_meta};
+pub use folder::Folder;
+pub use http::{Connection, Request, Response};
+pub use process::{DEADLINE, Finished, Process};
+pub use program::Program;
+pub use random::Random;
+pub use server::{HttpClient, Server};
+pub use stdio::StdioServer;
+pub use tree::Tree;

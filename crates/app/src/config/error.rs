@@ -1,0 +1,77 @@
+//! What can be wrong with a configuration, all of it at once: nobody likes to mend a file line by line.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::options::Origin;
+use crate::print::safe;
+use crate::secrets::SecretName;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("{0}")]
+    Invalid(Problems),
+    /// A capability was asked for that needs this secret, and no source has it.
+    #[error("Missing {}", name.variable())]
+    MissingSecret { name: SecretName, needed_by: String },
+    #[error("cannot read the root directory {}: {error}", safe(&path.to_string_lossy()))]
+    Root { path: PathBuf, error: std::io::Error },
+}
+
+impl ConfigError {
+    pub(crate) fn one(message: impl Into<String>) -> ConfigError {
+        let mut problems = Problems::default();
+        problems.push(Problem { place: None, message: message.into() });
+        ConfigError::Invalid(problems)
+    }
+}
+
+/// One thing to mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub place: Option<Origin>,
+    pub message: String,
+}
+
+impl Problem {
+    pub(crate) fn at(place: Origin, message: impl Into<String>) -> Problem {
+        Problem { place: Some(place), message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            None | Some(Origin::Default) => f.write_str(&self.message),
+            // The form that editors and terminals turn into a link.
+            Some(Origin::File { path, line }) => {
+                write!(f, "{}:{line}: {}", safe(&path.to_string_lossy()), self.message)
+            }
+            Some(Origin::Flag(flag)) => write!(f, "{flag}: {}", self.message),
+            Some(origin) => write!(f, "{origin}: {}", self.message),
+        }
+    }
+}
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.0.push(problem);
+    }
+
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.0.iter().map(Problem::to_string).collect()
+    }
+
+    pub(crate) fn into_result(self) -> Result<(), ConfigError> {
+        if self.0.is_empty() { Ok(()) } else { Err(ConfigError::Invalid(self)) }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.messages().join("; "))
+    }
+}

@@ -1,0 +1,225 @@
+//! The few files that are the program's own: read with a limit, replaced in one step. Users' files are opened
+//! by `policy` alone.
+#![allow(clippy::disallowed_methods, reason = "config, state and secret files are not users' content")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// Larger than any sensible config, dotenv or token file.
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
+
+/// A small file as it was read.
+#[derive(Debug)]
+pub(crate) struct SmallFile {
+    pub text: String,
+    /// The permission bits.
+    pub mode: u32,
+}
+
+impl SmallFile {
+    /// True where the owner's group or everybody may read it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.mode & 0o077 != 0
+    }
+}
+
+/// Reads a regular file of at most [`MAX_BYTES`] as UTF-8. A FIFO neither blocks nor counts as a file.
+pub(crate) fn read(path: &Path) -> io::Result<SmallFile> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {MAX_BYTES} bytes")));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the text is not UTF-8"))?;
+    Ok(SmallFile { text, mode: metadata.permissions().mode() & 0o777 })
+}
+
+/// Like [`read`], with `None` for a file that is not there.
+pub(crate) fn read_if_present(path: &Path) -> io::Result<Option<SmallFile>> {
+    match read(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces `path` in one step: whoever reads it sees the old text or the new, also after a power cut.
+pub(crate) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let temporary = Temporary::create(path, text, mode)?;
+    fs::rename(&temporary.path, path)?;
+    temporary.placed();
+    sync_folder(path)
+}
+
+/// Like [`write`], but leaves a file that is there alone and answers `false`.
+pub(crate) fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<bool> {
+    let temporary = Temporary::create(path, text, mode)?;
+    match fs::hard_link(&temporary.path, path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        // Some file systems know no hard links; there the check comes first and a tie is improbable.
+        Err(_) if !path.exists() => {
+            fs::rename(&temporary.path, path)?;
+            temporary.placed();
+        }
+        Err(error) => return Err(error),
+    }
+    sync_folder(path)?;
+    Ok(true)
+}
+
+/// Makes the state directory, for its owner alone, with a note to git that nothing in it is to be kept:
+/// it holds the bearer token.
+pub(crate) fn prepare_state_dir(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    write_new(&path.join(".gitignore"), "*\n", 0o644)?;
+    Ok(())
+}
+
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+pub(crate) fn is_directory(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// The directory's real path, proven to be a directory that can be listed.
+pub(crate) fn open_root(path: &Path) -> io::Result<PathBuf> {
+    let real = path.canonicalize()?;
+    fs::read_dir(&real)?;
+    Ok(real)
+}
+
+/// A file beside the one it shall become; gone again unless it was placed.
+struct Temporary {
+    path: PathBuf,
+    placed: bool,
+}
+
+impl Temporary {
+    fn create(target: &Path, text: &str, mode: u32) -> io::Result<Temporary> {
+        let name = target
+            .file_name()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+        let mut random = [0u8; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{:016x}.tmp", u64::from_le_bytes(random)));
+        let path = folder_of(target).join(hidden);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
+        let temporary = Temporary { path, placed: false };
+        file.write_all(text.as_bytes())?;
+        // The process's umask may have taken bits away that the caller asked for.
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        file.sync_all()?;
+        Ok(temporary)
+    }
+
+    fn placed(mut self) {
+        self.placed = true;
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_is_left_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        write(&path, "one", 0o644).unwrap();
+        write(&path, "two", 0o600).unwrap();
+        let file = read(&path).unwrap();
+        assert_eq!((file.text.as_str(), file.mode), ("two", 0o600));
+        assert!(!write_new(&path, "three", 0o644).unwrap());
+        assert_eq!(read(&path).unwrap().text, "two");
+        assert_eq!(names(dir.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn a_symbolic_link_is_replaced_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (outside, link) = (dir.path().join("outside"), dir.path().join("link"));
+        fs::write(&outside, "kept").unwrap();
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        write(&link, "new", 0o600).unwrap();
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "kept");
+        assert_eq!(fs::read_to_string(&link).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("a");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("inside"), "").unwrap();
+        assert!(write(&folder, "text", 0o600).is_err());
+        assert_eq!(names(dir.path()), ["a"]);
+    }
+
+    #[test]
+    fn what_is_no_small_text_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(read(dir.path()).is_err());
+        let large = dir.path().join("large");
+        fs::write(&large, vec![b'a'; MAX_BYTES as usize + 1]).unwrap();
+        assert_eq!(read(&large).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        let binary = dir.path().join("binary");
+        fs::write(&binary, [0xff, 0xfe]).unwrap();
+        assert_eq!(read(&binary).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
+        assert_eq!(read(&fifo).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert!(read_if_present(&dir.path().join("none")).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_state_directory_is_private_and_hidden_from_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("x/.dir2mcp");
+        prepare_state_dir(&state).unwrap();
+        prepare_state_dir(&state).unwrap();
+        assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(read(&state.join(".gitignore")).unwrap().text, "*\n");
+    }
+}

@@ -1,0 +1,379 @@
+//! The one table of configuration keys. The defaults, the file reader, the environment, `config print`, the
+//! template of `config init` and the reference page all read it, so none of them can disagree.
+
+use std::borrow::Cow;
+
+/// What a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bool,
+    Int {
+        min: u64,
+        max: u64,
+    },
+    Text,
+    /// A file; a relative one starts at the config file's folder, or at the current one for flags and variables.
+    Path,
+    Choice(&'static [&'static str]),
+    /// Texts; one comma-separated text in a variable or flag.
+    List,
+    /// A text such as `30m`; `0` stands for none.
+    Duration,
+    /// Megabytes by document type, `pdf=50,image=10` in a variable.
+    Sizes,
+    /// Printed as `****`, wherever it comes from.
+    Secret,
+}
+
+/// A default, in the form a constant can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Preset {
+    Bool(bool),
+    Int(u64),
+    Text(&'static str),
+    List(&'static [&'static str]),
+    /// The default path excludes, which `policy` owns.
+    PathExcludes,
+    /// No value: an empty map, or a secret that is looked for in its own sources.
+    Empty,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub key: Key,
+    /// The name in the file, its sections joined by dots.
+    pub path: &'static str,
+    pub kind: Kind,
+    pub preset: Preset,
+    /// Further environment names, tried before the systematic one.
+    pub other_env: &'static [&'static str],
+    /// The flag of `dir2mcp up`, if there is one.
+    pub flag: &'static [&'static str],
+    pub doc: &'static str,
+}
+
+impl Spec {
+    pub(crate) fn of(key: Key) -> &'static Spec {
+        &TABLE[key as usize]
+    }
+
+    pub(crate) fn find(path: &str) -> Option<&'static Spec> {
+        TABLE.iter().find(|spec| spec.path == path)
+    }
+
+    /// The environment names, the first one set wins.
+    pub(crate) fn env_names(&self) -> impl Iterator<Item = Cow<'static, str>> {
+        let systematic = format!("DIR2MCP_{}", self.path.replace('.', "_").to_uppercase());
+        self.other_env.iter().map(|name| Cow::Borrowed(*name)).chain([Cow::Owned(systematic)])
+    }
+
+    /// True where a variable or flag adds to the list below it. Someone who allows one more origin does not
+    /// mean to lock the local ones out.
+    pub(crate) fn adds(&self) -> bool {
+        matches!(self.key, Key::SecurityAllowedOrigins)
+    }
+
+    pub(crate) fn expected(&self) -> String {
+        match self.kind {
+            Kind::Bool => "true or false".into(),
+            Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Text => "a text".into(),
+            Kind::Path => "a file path".into(),
+            Kind::Choice(choices) => format!("one of {}", choices.join(", ")),
+            Kind::List => "a list of texts".into(),
+            Kind::Duration => "a duration such as 30m, 24h, 500ms or 0".into(),
+            Kind::Sizes => "megabytes by document type, such as pdf: 50".into(),
+            Kind::Secret => "a text such as ${MISTRAL_API_KEY}".into(),
+        }
+    }
+}
+
+/// Names that mean something although no key has them.
+pub(crate) const OTHER_ENV: &[&str] = &[
+    "DIR2MCP_DIR",
+    "DIR2MCP_CONFIG",
+    "DIR2MCP_STATE_DIR",
+    "DIR2MCP_AUTH_TOKEN",
+    "DIR2MCP_X402_FACILITATOR_TOKEN",
+];
+
+/// Names that still work, each with a warning.
+pub(crate) const OLD_ENV: &[(&str, Key)] =
+    &[("DIR2MCP_SESSION_TIMEOUT", Key::ServerSessionInactivityTimeout)];
+
+/// Names that comparable set-ups export and that change nothing here.
+pub(crate) const UNUSED_ENV: &[&str] = &["DIR2MCP_HEALTH_CHECK_INTERVAL"];
+
+/// What `server.tools` may name; the second list is what this version serves.
+pub(crate) const TOOL_SETS: &[&str] = &["dir2mcp", "repo", "cleats", "files", "smart"];
+pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp"];
+
+pub(crate) const PROTOCOL_VERSIONS: &[&str] =
+    &["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+macro_rules! keys {
+    ($(
+        $(#[doc = $doc:literal])+
+        $key:ident $path:literal: $kind:expr, $preset:expr $(, env $($env:literal)+)? $(, flag $flag:literal)? ;
+    )+) => {
+        /// A configuration key; the discriminant is its row.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub(crate) enum Key { $($key),+ }
+
+        /// In the order of the file. Keys of one section stand together.
+        pub(crate) const TABLE: &[Spec] = &[$(Spec {
+            key: Key::$key,
+            path: $path,
+            kind: $kind,
+            preset: $preset,
+            other_env: &[$($($env),+)?],
+            flag: &[$($flag)?],
+            doc: concat!($($doc),+),
+        }),+];
+    };
+}
+
+use Kind::{Bool, Choice, Duration, Int, List, Path, Secret, Sizes, Text};
+
+keys! {
+    /// Layout version of this file.
+    Version "version": Int { min: 1, max: 1 }, Preset::Int(1);
+
+    /// Key for the Mistral API. Better kept in the environment, the keychain or the secrets file than here.
+    MistralApiKey "mistral.api_key": Secret, Preset::Empty, env "MISTRAL_API_KEY";
+    /// Where the Mistral API is.
+    MistralBaseUrl "mistral.base_url": Text, Preset::Text("https://api.mistral.ai"), env "MISTRAL_BASE_URL";
+    /// Model that words answers.
+    MistralChatModel "mistral.chat_model": Text, Preset::Text("mistral-small-2506"),
+        env "DIR2MCP_CHAT_MODEL", flag "--chat-model";
+    /// Model that embeds text.
+    MistralEmbedTextModel "mistral.embed_text_model": Text, Preset::Text("mistral-embed"),
+        env "DIR2MCP_EMBED_MODEL_TEXT", flag "--embed-model-text";
+    /// Model that embeds code.
+    MistralEmbedCodeModel "mistral.embed_code_model": Text, Preset::Text("codestral-embed"),
+        env "DIR2MCP_EMBED_MODEL_CODE", flag "--embed-model-code";
+    /// Model that reads PDFs and images.
+    MistralOcrModel "mistral.ocr_model": Text, Preset::Text("mistral-ocr-latest");
+
+    /// Who embeds: auto takes what is built in.
+    EmbedProvider "embed.provider": Choice(&["auto", "builtin", "mistral"]), Preset::Text("auto");
+
+    /// Who reads PDFs and images.
+    OcrProvider "ocr.provider": Choice(&["auto", "builtin", "mistral"]), Preset::Text("auto");
+
+    /// Word an answer from the passages found; when false, `ask` lists passages only.
+    RagGenerateAnswer "rag.generate_answer": Bool, Preset::Bool(true);
+    /// Passages returned when a call names no number.
+    RagKDefault "rag.k_default": Int { min: 1, max: 50 }, Preset::Int(10);
+    /// Instruction given to the model that words answers.
+    RagSystemPrompt "rag.system_prompt": Text, Preset::Text(
+        "You are a retrieval-augmented assistant.\nUse citations and never invent sources.\n");
+    /// Most characters of context given to that model.
+    RagMaxContextChars "rag.max_context_chars": Int { min: 200, max: 2_000_000 }, Preset::Int(20_000);
+    /// Candidates fetched for each passage wanted, so that filters and deletions leave enough.
+    RagOversampleFactor "rag.oversample_factor": Int { min: 1, max: 100 }, Preset::Int(5);
+
+    /// Obey .gitignore files.
+    IngestGitignore "ingest.gitignore": Bool, Preset::Bool(true);
+    /// PDF files.
+    IngestPdfMode "ingest.pdf.mode": Choice(&["off", "ocr", "auto"]), Preset::Text("ocr");
+    /// Images.
+    IngestImagesMode "ingest.images.mode": Choice(&["off", "ocr_auto", "ocr_on"]), Preset::Text("ocr_auto");
+    /// Audio files; auto transcribes only where the credentials are there.
+    IngestAudioMode "ingest.audio.mode": Choice(&["off", "auto", "on"]), Preset::Text("auto");
+    /// Keep transcripts, so that none is paid for twice.
+    IngestAudioCache "ingest.audio.cache": Bool, Preset::Bool(true);
+    /// Archives.
+    IngestArchivesMode "ingest.archives.mode": Choice(&["off", "shallow", "deep"]), Preset::Text("deep");
+    /// Follow symbolic links that stay below the root.
+    IngestFollowSymlinks "ingest.follow_symlinks": Bool, Preset::Bool(false);
+    /// Largest file indexed, in megabytes.
+    IngestMaxFileMb "ingest.max_file_mb": Int { min: 1, max: 16_384 }, Preset::Int(20);
+    /// The same for single document types, such as `pdf: 50`.
+    IngestMaxFileMbByType "ingest.max_file_mb_by_type": Sizes, Preset::Empty;
+    /// Notice changed files while the server runs.
+    IngestWatch "ingest.watch": Bool, Preset::Bool(true);
+    /// Threads that index; 0 takes as many as there are cores.
+    IngestThreads "ingest.threads": Int { min: 0, max: 1024 }, Preset::Int(0);
+
+    /// Longest chunk of prose, in characters.
+    ChunkingMaxChars "chunking.max_chars": Int { min: 200, max: 100_000 }, Preset::Int(2500);
+    /// Characters that neighbouring chunks share.
+    ChunkingOverlapChars "chunking.overlap_chars": Int { min: 0, max: 50_000 }, Preset::Int(250);
+    /// Shortest chunk that stands alone.
+    ChunkingMinChars "chunking.min_chars": Int { min: 0, max: 100_000 }, Preset::Int(200);
+    /// Longest chunk of code, in lines.
+    ChunkingCodeMaxLines "chunking.code.max_lines": Int { min: 1, max: 10_000 }, Preset::Int(200);
+    /// Lines that neighbouring windows of code share.
+    ChunkingCodeOverlapLines "chunking.code.overlap_lines": Int { min: 0, max: 5_000 }, Preset::Int(30);
+    /// Length of a transcript window, in milliseconds.
+    ChunkingTranscriptSegmentMs "chunking.transcript.segment_ms": Int { min: 1000, max: 3_600_000 },
+        Preset::Int(30_000);
+    /// Milliseconds that neighbouring windows share.
+    ChunkingTranscriptOverlapMs "chunking.transcript.overlap_ms": Int { min: 0, max: 1_800_000 },
+        Preset::Int(5000);
+
+    /// Who transcribes audio.
+    SttProvider "stt.provider": Choice(&["mistral", "elevenlabs"]), Preset::Text("mistral");
+    /// Key for Mistral transcription, where it differs from mistral.api_key.
+    SttMistralApiKey "stt.mistral.api_key": Secret, Preset::Empty;
+    /// Mistral transcription model.
+    SttMistralModel "stt.mistral.model": Text, Preset::Text("voxtral-mini-latest");
+    /// Ask for times, which citations into audio need.
+    SttMistralTimestamps "stt.mistral.timestamps": Bool, Preset::Bool(true);
+    /// Key for the ElevenLabs API.
+    SttElevenlabsApiKey "stt.elevenlabs.api_key": Secret, Preset::Empty, env "ELEVENLABS_API_KEY";
+    /// Where the ElevenLabs API is.
+    SttElevenlabsBaseUrl "stt.elevenlabs.base_url": Text, Preset::Text("https://api.elevenlabs.io"),
+        env "ELEVENLABS_BASE_URL";
+    /// ElevenLabs transcription model.
+    SttElevenlabsModel "stt.elevenlabs.model": Text, Preset::Text("scribe");
+    /// Ask for times, which citations into audio need.
+    SttElevenlabsTimestamps "stt.elevenlabs.timestamps": Bool, Preset::Bool(true);
+
+    /// Voice that reads answers aloud.
+    TtsElevenlabsVoiceId "tts.elevenlabs.voice_id": Text, Preset::Text("JBFqnCBsd6RMkjVDRZzb"),
+        env "ELEVENLABS_VOICE_ID";
+
+    /// Follows from x402.mode, which decides.
+    X402Enabled "x402.enabled": Bool, Preset::Bool(false);
+    /// Payments for calls.
+    X402Mode "x402.mode": Choice(&["off", "on", "required"]), Preset::Text("off"), flag "--x402";
+    /// Facilitator that verifies and settles payments.
+    X402FacilitatorUrl "x402.facilitator_url": Text, Preset::Text(""), flag "--x402-facilitator-url";
+    /// File with the facilitator's bearer token.
+    X402FacilitatorTokenFile "x402.facilitator_token_file": Path, Preset::Text(""),
+        flag "--x402-facilitator-token-file";
+    /// Public base URL named in payment requirements.
+    X402ResourceBaseUrl "x402.resource_base_url": Text, Preset::Text(""), flag "--x402-resource-base-url";
+    /// Charge for tools/call.
+    X402ToolsCallEnabled "x402.route_policy.tools_call.enabled": Bool, Preset::Bool(false),
+        env "DIR2MCP_X402_TOOLS_CALL_ENABLED", flag "--x402-tools-call-enabled";
+    /// Price of a call: a whole number is in the asset's smallest unit.
+    X402Price "x402.route_policy.tools_call.price": Text, Preset::Text("0.001"),
+        env "DIR2MCP_X402_PRICE_ATOMIC" "DIR2MCP_X402_PRICE", flag "--x402-price";
+    /// Network, as a CAIP-2 identifier.
+    X402Network "x402.route_policy.tools_call.network": Text, Preset::Text("eip155:8453"),
+        env "DIR2MCP_X402_NETWORK", flag "--x402-network";
+    /// Payment scheme.
+    X402Scheme "x402.route_policy.tools_call.scheme": Choice(&["exact", "upto"]), Preset::Text("exact"),
+        env "DIR2MCP_X402_SCHEME", flag "--x402-scheme";
+    /// Asset that is paid.
+    X402Asset "x402.route_policy.tools_call.asset": Text, Preset::Text(""),
+        env "DIR2MCP_X402_ASSET", flag "--x402-asset";
+    /// Account that is paid.
+    X402PayTo "x402.route_policy.tools_call.pay_to": Text, Preset::Text(""),
+        env "DIR2MCP_X402_PAY_TO", flag "--x402-pay-to";
+    /// Announce the paid tools to discovery services.
+    X402BazaarEnabled "x402.bazaar.enabled": Bool, Preset::Bool(false);
+    /// What the announcement says.
+    X402BazaarDescription "x402.bazaar.metadata.description": Text, Preset::Text("");
+
+    /// Address to listen on; port 0 takes a free one.
+    ServerListen "server.listen": Text, Preset::Text("127.0.0.1:0"), flag "--listen";
+    /// Path of the MCP endpoint.
+    ServerMcpPath "server.mcp_path": Text, Preset::Text("/mcp"), flag "--mcp-path";
+    /// MCP version named in connection details; clients may negotiate another.
+    ServerProtocolVersion "server.protocol_version": Choice(PROTOCOL_VERSIONS), Preset::Text("2025-11-25");
+    /// Serve HTTPS.
+    ServerTlsEnabled "server.tls.enabled": Bool, Preset::Bool(false);
+    /// Certificate chain, PEM.
+    ServerTlsCertFile "server.tls.cert_file": Path, Preset::Text(""), flag "--tls-cert";
+    /// Private key, PEM.
+    ServerTlsKeyFile "server.tls.key_file": Path, Preset::Text(""), flag "--tls-key";
+    /// Let other machines in: listens on 0.0.0.0 and insists on a token.
+    ServerPublic "server.public": Bool, Preset::Bool(false), flag "--public";
+    /// Refuse every tool that could write, now and later.
+    ServerReadOnly "server.read_only": Bool, Preset::Bool(false), flag "--read-only";
+    /// Sets of tools shown at the MCP endpoint: dir2mcp, repo, cleats, files, smart.
+    ServerTools "server.tools": List, Preset::List(&["dir2mcp"]), flag "--tools";
+    /// Tool names with dots, or with underscores for hosts that refuse dots.
+    ServerToolNames "server.tool_names": Choice(&["dotted", "underscore"]), Preset::Text("dotted");
+    /// Names accepted in the Host header, beside localhost and IP addresses.
+    ServerAllowedHosts "server.allowed_hosts": List, Preset::List(&[]);
+    /// A session ends after this long without a request.
+    ServerSessionInactivityTimeout "server.session_inactivity_timeout": Duration, Preset::Text("24h"),
+        env "DIR2MCP_SESSION_INACTIVITY_TIMEOUT";
+    /// A session ends after this long in any case; 0 means never.
+    ServerSessionMaxLifetime "server.session_max_lifetime": Duration, Preset::Text("0"),
+        env "DIR2MCP_SESSION_MAX_LIFETIME";
+    /// Most sessions at one time.
+    ServerMaxSessions "server.max_sessions": Int { min: 1, max: 1_000_000 }, Preset::Int(1024);
+    /// Requests per second from one address, when public; 0 switches the limit off.
+    ServerRateLimitRps "server.rate_limit.rps": Int { min: 0, max: 1_000_000 }, Preset::Int(60),
+        env "DIR2MCP_RATE_LIMIT_RPS";
+    /// Requests from one address at once, when public; 0 switches the limit off.
+    ServerRateLimitBurst "server.rate_limit.burst": Int { min: 0, max: 1_000_000 }, Preset::Int(20),
+        env "DIR2MCP_RATE_LIMIT_BURST";
+    /// Proxies whose X-Forwarded-For is believed.
+    ServerTrustedProxies "server.trusted_proxies": List, Preset::List(&["127.0.0.1/32", "::1/128"]),
+        env "DIR2MCP_TRUSTED_PROXIES";
+
+    /// Where keys are looked for after the environment.
+    SecretsProvider "secrets.provider": Choice(&["auto", "keychain", "file", "env", "session"]),
+        Preset::Text("auto");
+    /// Service name of the keychain entries.
+    SecretsKeychainService "secrets.keychain.service": Text, Preset::Text("dir2mcp");
+    /// Account name of the keychain entries.
+    SecretsKeychainAccount "secrets.keychain.account": Text, Preset::Text("default");
+    /// File with NAME=value lines, in the state directory unless said otherwise.
+    SecretsFilePath "secrets.file.path": Path, Preset::Text(".dir2mcp/secret.env");
+    /// Permissions that file must have.
+    SecretsFileMode "secrets.file.mode": Choice(&["0600", "600"]), Preset::Text("0600");
+
+    /// Who may call: auto makes a bearer token, none lets everyone in, file reads the token from token_file.
+    SecurityAuthMode "security.auth.mode": Choice(&["auto", "none", "file"]), Preset::Text("auto"), flag "--auth";
+    /// File with the bearer token.
+    SecurityAuthTokenFile "security.auth.token_file": Path, Preset::Text("");
+    /// Variable with the bearer token.
+    SecurityAuthTokenEnv "security.auth.token_env": Text, Preset::Text("DIR2MCP_AUTH_TOKEN");
+    /// Web origins that may call; without a port, any port. The variable and the flag add to the list.
+    SecurityAllowedOrigins "security.allowed_origins": List,
+        Preset::List(&["http://localhost", "http://127.0.0.1"]),
+        env "DIR2MCP_ALLOWED_ORIGINS", flag "--allowed-origins";
+    /// Paths never indexed nor opened (globs), beside the fixed list of key files that no setting can relax.
+    SecurityPathExcludes "security.path_excludes": List, Preset::PathExcludes;
+    /// Regular expressions that hold a file back; `default` stands for the built-in rules.
+    SecuritySecretPatterns "security.secret_patterns": List, Preset::List(&["default"]);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn rows_are_where_their_key_says() {
+        for (row, spec) in TABLE.iter().enumerate() {
+            assert_eq!(spec.key as usize, row);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_sections_stand_together() {
+        let mut paths = BTreeSet::new();
+        let mut env = BTreeSet::new();
+        let mut seen = Vec::<&str>::new();
+        for spec in TABLE {
+            assert!(paths.insert(spec.path), "{}", spec.path);
+            for name in spec.env_names() {
+                assert!(env.insert(name.to_string()), "{name}");
+            }
+            assert!(!spec.doc.trim().is_empty());
+            let section = spec.path.split('.').next().unwrap();
+            if seen.last() != Some(&section) {
+                assert!(!seen.contains(&section), "{section} is split");
+                seen.push(section);
+            }
+        }
+        for spec in TABLE {
+            let inside = format!("{}.", spec.path);
+            assert!(!TABLE.iter().any(|other| other.path.starts_with(&inside)), "{} has children", spec.path);
+        }
+        for name in OTHER_ENV.iter().chain(UNUSED_ENV).chain(OLD_ENV.iter().map(|(name, _)| name)) {
+            assert!(!env.contains(*name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Raw options: single values, each with the place it was given, in layers that `combine` puts on top of
+//! each other.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::error::{Problem, Problems};
+use super::keys::{Key, Kind, Spec};
+use super::value::Value;
+use crate::cli::UpArgs;
+use crate::print::safe;
+
+/// Where a value was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    File {
+        path: PathBuf,
+        line: u32,
+    },
+    /// A variable, from the shell or from a dotenv file.
+    Env {
+        name: String,
+        dotenv: Option<PathBuf>,
+    },
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { path, line } => write!(f, "file {}:{line}", safe(&path.to_string_lossy())),
+            Origin::Env { name, dotenv: None } => write!(f, "env {name}"),
+            Origin::Env { name, dotenv: Some(path) } => {
+                write!(f, "env {name} in {}", safe(&path.to_string_lossy()))
+            }
+            Origin::Flag(flag) => write!(f, "flag {flag}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setting {
+    pub key: Key,
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// The values of one source.
+pub(crate) type Layer = Vec<Setting>;
+
+/// Reads the text of a variable or flag. A relative path starts at `base`.
+pub(crate) fn read_text(
+    spec: &Spec,
+    text: &str,
+    origin: &Origin,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<Setting> {
+    match Value::parse(spec, text) {
+        Ok(value) => {
+            Some(Setting { key: spec.key, value: anchored(spec, value, base), origin: origin.clone() })
+        }
+        Err(wrong) => {
+            problems.push(Problem::at(origin.clone(), format!("{}: {wrong}", spec.path)));
+            None
+        }
+    }
+}
+
+/// Makes the value of a path key absolute.
+pub(crate) fn anchored(spec: &Spec, value: Value, base: &Path) -> Value {
+    match value {
+        Value::Text(text) if spec.kind == Kind::Path && !text.is_empty() => {
+            Value::Text(base.join(text).to_string_lossy().into_owned())
+        }
+        other => other,
+    }
+}
+
+/// The flags of `dir2mcp up` that are keys of the table.
+pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> Layer {
+    let mut layer = Layer::new();
+    let mut text = |key: Key, text: Option<&str>| {
+        if let Some(text) = text {
+            let spec = Spec::of(key);
+            layer.extend(read_text(spec, text, &Origin::Flag(spec.flag[0]), cwd, problems));
+        }
+    };
+    text(Key::ServerListen, args.listen.as_deref());
+    text(Key::ServerMcpPath, args.mcp_path.as_deref());
+    text(Key::ServerPublic, args.public.then_some("true"));
+    text(Key::ServerReadOnly, args.read_only.then_some("true"));
+    text(Key::ServerTools, args.tools.as_deref());
+    text(Key::ServerTlsCertFile, args.tls_cert.as_deref());
+    text(Key::ServerTlsKeyFile, args.tls_key.as_deref());
+    text(Key::SecurityAllowedOrigins, args.allowed_origins.as_deref());
+    text(Key::MistralEmbedTextModel, args.embed_model_text.as_deref());
+    text(Key::MistralEmbedCodeModel, args.embed_model_code.as_deref());
+    text(Key::MistralChatModel, args.chat_model.as_deref());
+    text(Key::X402Mode, args.x402.as_deref());
+    text(Key::X402FacilitatorUrl, args.x402_facilitator_url.as_deref());
+    text(Key::X402FacilitatorTokenFile, args.x402_facilitator_token_file.as_deref());
+    text(Key::X402ResourceBaseUrl, args.x402_resource_base_url.as_deref());
+    text(Key::X402Network, args.x402_network.as_deref());
+    text(Key::X402Price, args.x402_price.as_deref());
+    text(Key::X402Scheme, args.x402_scheme.as_deref());
+    text(Key::X402Asset, args.x402_asset.as_deref());
+    text(Key::X402PayTo, args.x402_pay_to.as_deref());
+    text(Key::X402ToolsCallEnabled, args.x402_tools_call_enabled.map(|on| if on { "true" } else { "false" }));
+    if let Some(auth) = &args.auth {
+        auth_flag(auth, cwd, &mut layer, problems);
+    }
+    layer
+}
+
+/// `--auth auto|none|file:PATH`. Anything else may be a token, so it is not repeated.
+fn auth_flag(text: &str, cwd: &Path, layer: &mut Layer, problems: &mut Problems) {
+    let origin = Origin::Flag("--auth");
+    let mut set = |key: Key, text: &str| {
+        layer.extend(read_text(Spec::of(key), text, &origin, cwd, problems));
+    };
+    match text.trim() {
+        mode @ ("auto" | "none") => set(Key::SecurityAuthMode, mode),
+        other => match other.strip_prefix("file:").map(str::trim).filter(|path| !path.is_empty()) {
+            Some(path) => {
+                set(Key::SecurityAuthMode, "file");
+                set(Key::SecurityAuthTokenFile, path);
+            }
+            None => problems.push(Problem::at(
+                origin,
+                "expected auto, none or file:PATH. A token itself is never given on the command line, where \
+                 other users can read it: put it into a file, or into DIR2MCP_AUTH_TOKEN",
+            )),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(arguments: &[&str]) -> (Layer, Vec<String>) {
+        let args = UpArgs::parse_for_tests(arguments);
+        let mut problems = Problems::default();
+        let layer = up_flags(&args, Path::new("/cwd"), &mut problems);
+        (layer, problems.messages())
+    }
+
+    #[test]
+    fn d022_auth_takes_a_source_never_a_token() {
+        let (layer, problems) = flags(&["--auth", " none "]);
+        assert_eq!(layer[0].value, Value::Text("none".into()));
+        assert!(problems.is_empty());
+
+        let (layer, _) = flags(&["--auth", "file:secrets/tok"]);
+        assert_eq!(layer[0].value, Value::Text("file".into()));
+        assert_eq!(layer[1].value, Value::Text("/cwd/secrets/tok".into()));
+
+        for token in ["s3cr3t-t0ken-value", "file:", "Bearer abc", ""] {
+            let (layer, problems) = flags(&["--auth", token]);
+            assert!(layer.is_empty(), "{token}");
+            assert!(problems[0].contains("auto, none or file:PATH"));
+            assert!(token.is_empty() || token == "file:" || !problems[0].contains(token), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn relative_paths_of_flags_start_at_the_current_folder() {
+        let (layer, _) = flags(&["--tls-cert", "c.pem", "--tls-key", "/k.pem"]);
+        assert_eq!(layer[0].value, Value::Text("/cwd/c.pem".into()));
+        assert_eq!(layer[1].value, Value::Text("/k.pem".into()));
+    }
+}

@@ -1,0 +1,44 @@
+//! Remembers the answers of the current generation: the same question over the same index has the same answer.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Generation, Query};
+use retrieve::SearchAnswer;
+
+/// Enough for the questions a few agents repeat; an answer is a few kilobytes.
+const CAPACITY: usize = 256;
+
+#[derive(Default)]
+pub(crate) struct Answers {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    generation: Option<Generation>,
+    by_query: HashMap<Query, Arc<SearchAnswer>>,
+}
+
+impl Answers {
+    pub(crate) fn get(&self, generation: Generation, query: &Query) -> Option<Arc<SearchAnswer>> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.generation != Some(generation) {
+            return None;
+        }
+        inner.by_query.get(query).cloned()
+    }
+
+    pub(crate) fn put(&self, generation: Generation, query: Query, answer: Arc<SearchAnswer>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        // An older answer may arrive late; it must not push out the newer ones.
+        if inner.generation.is_some_and(|held| held > generation) {
+            return;
+        }
+        if inner.generation != Some(generation) || inner.by_query.len() >= CAPACITY {
+            inner.by_query.clear();
+            inner.generation = Some(generation);
+        }
+        inner.by_query.insert(query, answer);
+    }
+}

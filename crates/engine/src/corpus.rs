@@ -1,0 +1,80 @@
+//! `corpus.json`: the summary of the corpus and its indexing, for people and for processes that only read.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use index::Counts;
+use model::{DocType, Progress};
+use serde::{Deserialize, Serialize};
+
+use crate::api::ModelNames;
+use crate::state::write_atomic;
+
+pub(crate) const FILE: &str = "corpus.json";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Corpus {
+    pub root: String,
+    pub profile: Profile,
+    pub models: Models,
+    pub indexing: Progress,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Profile {
+    pub doc_counts: BTreeMap<String, u64>,
+    /// Share of code among the documents that are indexed, between 0 and 1.
+    pub code_ratio: f64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Models {
+    pub embed_text: String,
+    pub embed_code: String,
+    pub ocr: String,
+    pub stt_provider: String,
+    pub stt_model: String,
+    pub chat: String,
+}
+
+impl Corpus {
+    pub(crate) fn new(root: &str, counts: &Counts, models: &ModelNames, indexing: Progress) -> Corpus {
+        let code = counts.docs_by_type.get(&DocType::Code).copied().unwrap_or(0);
+        let textual: u64 =
+            counts.docs_by_type.iter().filter(|(kind, _)| kind.is_textual()).map(|(_, count)| count).sum();
+        let code_ratio = if textual == 0 { 0.0 } else { code as f64 / textual as f64 };
+        Corpus {
+            root: root.to_owned(),
+            profile: Profile {
+                doc_counts: counts
+                    .docs_by_type
+                    .iter()
+                    .map(|(kind, count)| (kind.as_str().to_owned(), *count))
+                    .collect(),
+                code_ratio: (code_ratio * 1000.0).round() / 1000.0,
+            },
+            models: Models {
+                embed_text: models.embed_text.clone(),
+                embed_code: models.embed_code.clone(),
+                ocr: models.ocr.clone(),
+                stt_provider: models.stt_provider.clone(),
+                stt_model: models.stt_model.clone(),
+                chat: models.chat.clone(),
+            },
+            indexing,
+        }
+    }
+
+    pub(crate) fn write(&self, state_dir: &Path) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        write_atomic(&state_dir.join(FILE), &bytes, 0o644)
+    }
+}
+
+/// What the last writer left in `state_dir`; `None` when there is nothing that can be read.
+pub fn read_corpus(state_dir: &Path) -> Option<Corpus> {
+    let bytes = std::fs::read(state_dir.join(FILE)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}

@@ -1,0 +1,429 @@
+//! The engine: opened once per process, shared by every transport.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use discover::WalkOptions;
+use index::{Access, Index, IndexError};
+use ingest::{ChunkOptions, Counters, IngestError};
+use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query};
+use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
+use retrieve::{CompiledFilter, RankOptions};
+
+use crate::answers::Answers;
+use crate::api::{
+    AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
+    Stats,
+};
+use crate::corpus::{Corpus, read_corpus};
+use crate::lock::{Attempt, WriterLock};
+use crate::open_file::open_file;
+use crate::worker::{self, Event, EventSink, Wake, Waker};
+
+/// How long a process that only reads trusts what it last read of the writer's progress.
+const FOREIGN_PROGRESS_AGE: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    pub root: PathBuf,
+    pub state_dir: PathBuf,
+    pub policy: PolicyConfig,
+    pub gitignore: bool,
+    pub watch: bool,
+    /// Threads that walk, read and cut.
+    pub threads: usize,
+    pub chunking: ChunkOptions,
+    pub oversample: usize,
+    pub generate_answer: bool,
+    pub models: ModelNames,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the root directory {path} cannot be read: {source}")]
+    Root { path: PathBuf, source: RootError },
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    #[error("the state directory {path} cannot be written: {source}")]
+    State { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// How a finished indexing job ended.
+#[derive(Debug)]
+pub enum IndexingOutcome {
+    Done(Progress),
+    /// Another process holds the index and keeps it up to date.
+    HeldBy(String),
+}
+
+pub struct Engine {
+    shared: Arc<Shared>,
+    worker: Mutex<Option<(JoinHandle<()>, Waker)>>,
+}
+
+/// What the façade and the background worker both use.
+pub(crate) struct Shared {
+    pub(crate) config: EngineConfig,
+    pub(crate) guard: Guard,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) stopping: AtomicBool,
+    role: RwLock<Role>,
+    answers: Answers,
+    foreign: Mutex<Option<(Instant, Progress)>>,
+}
+
+struct Role {
+    index: Arc<Index>,
+    /// Held while this process is the writer.
+    lock: Option<WriterLock>,
+    /// Who writes, when this process does not.
+    holder: String,
+}
+
+impl Engine {
+    /// Opens the root, the policy and the index. Becomes the writer unless another process is.
+    pub fn open(config: EngineConfig, embedder: Arc<dyn Embedder>) -> Result<Engine, EngineError> {
+        let root = Root::open(&config.root)
+            .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
+        let policy = Policy::new(config.policy.clone())?;
+        let guard = Guard::new(Arc::new(root), Arc::new(policy));
+        let state = |source| EngineError::State { path: config.state_dir.clone(), source };
+        prepare_state_dir(&config.state_dir).map_err(state)?;
+        let attempt = WriterLock::try_acquire(&config.state_dir).map_err(state)?;
+        let (access, lock, holder) = match attempt {
+            Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
+            Attempt::Busy { holder } => (Access::Reader, None, holder),
+        };
+        let index = Arc::new(open_index(&config, &guard, &embedder, access)?);
+        let counters = Arc::new(Counters::default());
+        counters.set_totals(&index.counts()?);
+        let shared = Shared {
+            config,
+            guard,
+            embedder,
+            counters,
+            stopping: AtomicBool::new(false),
+            role: RwLock::new(Role { index, lock, holder }),
+            answers: Answers::default(),
+            foreign: Mutex::new(None),
+        };
+        Ok(Engine { shared: Arc::new(shared), worker: Mutex::new(None) })
+    }
+
+    /// `None` when this process writes the index, else what is known of the one that does.
+    pub fn held_by(&self) -> Option<String> {
+        let role = self.shared.role();
+        role.lock.is_none().then(|| role.holder.clone())
+    }
+
+    pub fn root(&self) -> &Path {
+        self.shared.guard.root().path()
+    }
+
+    pub fn state_dir(&self) -> &Path {
+        &self.shared.config.state_dir
+    }
+
+    /// Starts indexing and watching in the background; calls are answered from what is there meanwhile.
+    pub fn start(&self, mode: IndexMode, on_event: EventSink) {
+        // Said before the thread runs, so that no caller is told "complete" in between.
+        self.shared.counters.start(worker::job_id(), mode);
+        let started = worker::spawn(Arc::clone(&self.shared), mode, on_event);
+        *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+    }
+
+    /// Indexes once, in this thread, until the index is up to date.
+    pub fn index_now(&self, mode: IndexMode, on_event: EventSink) -> Result<IndexingOutcome, IngestError> {
+        if let Some(holder) = self.held_by() {
+            return Ok(IndexingOutcome::HeldBy(holder));
+        }
+        self.shared.counters.start(worker::job_id(), mode);
+        worker::bring_up_to_date(&self.shared, mode, &on_event)?;
+        Ok(IndexingOutcome::Done(self.progress()))
+    }
+
+    /// Ends the background work; what was committed stays.
+    pub fn shutdown(&self) {
+        self.shared.stopping.store(true, std::sync::atomic::Ordering::Relaxed);
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((thread, waker)) = worker {
+            waker.wake(Wake::Stop);
+            if thread.join().is_err() {
+                tracing::error!("the indexing thread ended abnormally");
+            }
+        }
+    }
+
+    /// The counters of the current or last job, the other process's when that one writes.
+    pub fn progress(&self) -> Progress {
+        self.shared.progress()
+    }
+
+    pub async fn search(&self, call: &Call, query: Query) -> Result<SearchAnswer, Failure> {
+        let shared = Arc::clone(&self.shared);
+        self.audited(call, async {
+            let k = query.k;
+            let text = query.text.clone();
+            let answer = shared.find(call, query).await?;
+            Ok(SearchAnswer {
+                query: text,
+                k,
+                index_used: answer.index_used,
+                hits: answer.hits.clone(),
+                indexing_complete: !shared.progress().running,
+            })
+        })
+        .await
+    }
+
+    /// Answers a question from the best passages; with `generate` off, only the hits.
+    pub async fn ask(&self, call: &Call, query: Query, generate: bool) -> Result<AskAnswer, Failure> {
+        let shared = Arc::clone(&self.shared);
+        self.audited(call, async {
+            let question = query.text.clone();
+            let found = shared.find(call, query).await?;
+            let hits = found.hits.clone();
+            let (answer, citations) = if generate && shared.config.generate_answer {
+                let text = question.clone();
+                let index = shared.index();
+                let extracted = blocking(call, move || {
+                    let snapshot = index.snapshot();
+                    let ids: Vec<_> = found.hits.iter().map(|hit| hit.chunk_id).collect();
+                    let chunks = snapshot.chunks(&ids).map_err(|error| index_failure(&error))?;
+                    Ok(retrieve::extractive_answer(&text, &found.hits, &chunks))
+                })
+                .await?;
+                (Some(extracted.text), extracted.citations)
+            } else {
+                (None, hits.iter().map(model::Hit::citation).collect())
+            };
+            let indexing_complete = !shared.progress().running;
+            Ok(AskAnswer { question, answer, citations, hits, indexing_complete })
+        })
+        .await
+    }
+
+    pub async fn open_file(&self, call: &Call, request: OpenRequest) -> Result<OpenedFile, Failure> {
+        let (guard, index) = (self.shared.guard.clone(), self.shared.index());
+        self.audited(
+            call,
+            blocking(call, move || {
+                let mut opened = open_file(&guard, &request)?;
+                let indexed = index.document(&opened.file.rel_path).map_err(|error| index_failure(&error))?;
+                opened.file.changed_since_indexed = indexed
+                    .and_then(|row| row.content_hash)
+                    .is_some_and(|hash| hash.0 != *opened.content_hash.as_bytes());
+                Ok(opened.file)
+            }),
+        )
+        .await
+    }
+
+    pub async fn list_files(&self, call: &Call, request: ListRequest) -> Result<FileList, Failure> {
+        let (guard, index) = (self.shared.guard.clone(), self.shared.index());
+        self.audited(
+            call,
+            blocking(call, move || {
+                let filter = Filter {
+                    path_prefix: request.path_prefix,
+                    file_glob: request.glob,
+                    doc_types: Vec::new(),
+                };
+                let filter = CompiledFilter::new(&filter)?;
+                // A path may have become forbidden since it was indexed; the policy of now decides.
+                let admits = |path: &str, doc_type| {
+                    filter.admits(path, doc_type)
+                        && model::RelPath::from_walk(path)
+                            .is_ok_and(|path| guard.policy().check_path(&path).is_ok())
+                };
+                let (total, rows) = index
+                    .list(&|row| admits(&row.rel_path, row.doc_type), request.limit, request.offset)
+                    .map_err(|error| index_failure(&error))?;
+                let files = rows
+                    .into_iter()
+                    .map(|row| ListedFile {
+                        rel_path: row.rel_path,
+                        doc_type: row.doc_type,
+                        size_bytes: row.size_bytes,
+                        mtime_unix: row.mtime_ns.div_euclid(1_000_000_000),
+                        status: row.status,
+                        reason: row.error,
+                    })
+                    .collect();
+                Ok(FileList { limit: request.limit, offset: request.offset, total, files })
+            }),
+        )
+        .await
+    }
+
+    pub async fn stats(&self, call: &Call) -> Result<Stats, Failure> {
+        self.audited(call, async {
+            Ok(Stats {
+                root: self.root().display().to_string(),
+                state_dir: self.state_dir().display().to_string(),
+                indexing: self.progress(),
+                models: self.shared.config.models.clone(),
+            })
+        })
+        .await
+    }
+
+    /// One audit line per call: who, what, how long, how it ended. Never the question.
+    async fn audited<T>(
+        &self,
+        call: &Call,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let started = Instant::now();
+        let outcome = work.await;
+        let code = outcome.as_ref().err().map_or("ok", |failure| failure.code.as_str());
+        tracing::debug!(
+            target: "audit",
+            tool = call.tool,
+            caller = %call.caller,
+            micros = started.elapsed().as_micros() as u64,
+            outcome = code,
+        );
+        outcome
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+impl Shared {
+    pub(crate) fn index(&self) -> Arc<Index> {
+        Arc::clone(&self.role().index)
+    }
+
+    pub(crate) fn is_writer(&self) -> bool {
+        self.role().lock.is_some()
+    }
+
+    /// Takes over from a writer that is gone. `false` while it is still there.
+    pub(crate) fn try_promote(&self) -> Result<bool, EngineError> {
+        let state = |source| EngineError::State { path: self.config.state_dir.clone(), source };
+        let Attempt::Held(lock) = WriterLock::try_acquire(&self.config.state_dir).map_err(state)? else {
+            return Ok(false);
+        };
+        let index = open_index(&self.config, &self.guard, &self.embedder, Access::Writer)?;
+        self.counters.set_totals(&index.counts()?);
+        let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+        *role = Role { index: Arc::new(index), lock: Some(lock), holder: String::new() };
+        Ok(true)
+    }
+
+    pub(crate) fn walk_options(&self) -> WalkOptions {
+        WalkOptions { gitignore: self.config.gitignore, threads: self.config.threads }
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        if self.is_writer() {
+            return self.counters.progress();
+        }
+        let mut foreign = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*foreign {
+            Some((read, progress)) if read.elapsed() < FOREIGN_PROGRESS_AGE => progress.clone(),
+            _ => {
+                let progress = read_corpus(&self.config.state_dir)
+                    .map_or_else(|| self.counters.progress(), |corpus| corpus.indexing);
+                *foreign = Some((Instant::now(), progress.clone()));
+                progress
+            }
+        }
+    }
+
+    /// Writes `corpus.json`; a failure is worth a warning, never the job.
+    pub(crate) fn write_corpus(&self) {
+        let written = self.index().counts().map_err(io::Error::other).and_then(|counts| {
+            let root = self.guard.root().path().display().to_string();
+            Corpus::new(&root, &counts, &self.config.models, self.counters.progress())
+                .write(&self.config.state_dir)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "corpus.json could not be written");
+        }
+    }
+
+    fn role(&self) -> std::sync::RwLockReadGuard<'_, Role> {
+        self.role.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn find(
+        self: &Arc<Self>,
+        call: &Call,
+        query: Query,
+    ) -> Result<Arc<retrieve::SearchAnswer>, Failure> {
+        let snapshot = self.index().snapshot();
+        let generation = snapshot.generation();
+        if let Some(answer) = self.answers.get(generation, &query) {
+            return Ok(answer);
+        }
+        let shared = Arc::clone(self);
+        blocking(call, move || {
+            let options = RankOptions { oversample: shared.config.oversample };
+            // Checked again here: a file may have been renamed onto a forbidden name since it was indexed.
+            let answer = retrieve::search(&snapshot, shared.embedder.as_ref(), &query, &options)?;
+            let answer = Arc::new(answer);
+            shared.answers.put(generation, query, Arc::clone(&answer));
+            Ok(answer)
+        })
+        .await
+    }
+}
+
+fn open_index(
+    config: &EngineConfig,
+    guard: &Guard,
+    embedder: &Arc<dyn Embedder>,
+    access: Access,
+) -> Result<Index, IndexError> {
+    Index::open(index::Open {
+        dir: config.state_dir.clone(),
+        access,
+        embedder: Arc::clone(embedder),
+        root: guard.root().path().display().to_string(),
+    })
+}
+
+/// Makes the state directory, readable by its owner alone, and keeps it out of version control.
+fn prepare_state_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let ignore = path.join(".gitignore");
+    if !ignore.exists() {
+        std::fs::write(ignore, "*\n")?;
+    }
+    Ok(())
+}
+
+/// Runs CPU work off the async threads and lets go of it when the caller does.
+async fn blocking<T: Send + 'static>(
+    call: &Call,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let task = tokio::task::spawn_blocking(work);
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled")),
+        done = task => done.unwrap_or_else(|error| {
+            tracing::error!(%error, tool = call.tool, "a call ended abnormally");
+            Err(Failure::new(ErrorCode::InternalError, "the call ended abnormally; see the server's log"))
+        }),
+    }
+}
+
+fn index_failure(error: &IndexError) -> Failure {
+    tracing::error!(%error, "the index could not be read");
+    Failure::new(ErrorCode::StoreCorrupt, "the index could not be read; run `dir2mcp reindex`")
+}

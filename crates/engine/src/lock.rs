@@ -1,0 +1,42 @@
+//! One writer per state directory: an advisory lock on `locks/index.lock` that the kernel frees when its holder dies.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+pub(crate) struct WriterLock {
+    _file: File,
+}
+
+/// What became of the attempt to be the writer.
+pub(crate) enum Attempt {
+    Held(WriterLock),
+    /// Somebody else writes; what the lock file says of them, for people to read.
+    Busy {
+        holder: String,
+    },
+}
+
+impl WriterLock {
+    pub(crate) fn try_acquire(state_dir: &Path) -> io::Result<Attempt> {
+        let directory = state_dir.join("locks");
+        fs::create_dir_all(&directory)?;
+        let path = directory.join("index.lock");
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let mut holder = String::new();
+                file.take(64).read_to_string(&mut holder)?;
+                return Ok(Attempt::Busy { holder: holder.trim().to_owned() });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "pid {}", std::process::id())?;
+        Ok(Attempt::Held(WriterLock { _file: file }))
+    }
+}

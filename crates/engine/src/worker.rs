@@ -1,0 +1,282 @@
+//! The background thread: repairs, scans, then follows the watcher; or waits to take over from another writer.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use discover::{Change, Watcher};
+use index::IndexError;
+use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
+use model::{ErrorCode, IndexMode, Progress, RelPath};
+
+use crate::engine::{EngineError, Shared};
+
+/// Heals what a watcher missed: a full look at the tree now and then.
+const RESCAN_EVERY: Duration = Duration::from_secs(600);
+/// The same without a watcher.
+const RESCAN_UNWATCHED: Duration = Duration::from_secs(15);
+/// Pause before trying again after the disk was full or the root was away.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// How often a reader looks whether the writer is gone.
+const PROMOTE_EVERY: Duration = Duration::from_secs(2);
+/// `corpus.json` is rewritten this often while a job runs.
+const CORPUS_EVERY: Duration = Duration::from_secs(2);
+
+/// What the background work tells the process around it.
+#[derive(Debug, Clone)]
+pub enum Event {
+    Progress(Progress),
+    FileError {
+        path: String,
+        message: String,
+    },
+    Warning(String),
+    /// This process took over the index from one that ended.
+    BecameWriter,
+    /// Indexing cannot go on.
+    Fatal {
+        code: ErrorCode,
+        message: String,
+    },
+}
+
+pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
+
+pub(crate) enum Wake {
+    Change(Change),
+    Stop,
+}
+
+#[derive(Clone)]
+pub(crate) struct Waker(Sender<Wake>);
+
+impl Waker {
+    pub(crate) fn wake(&self, wake: Wake) {
+        // Nobody listens any more: then nothing is left to be woken.
+        let _ = self.0.send(wake);
+    }
+}
+
+pub(crate) fn spawn(shared: Arc<Shared>, mode: IndexMode, on_event: EventSink) -> (JoinHandle<()>, Waker) {
+    let (sender, receiver) = mpsc::channel();
+    let waker = Waker(sender);
+    let inner = waker.clone();
+    let thread = std::thread::Builder::new()
+        .name("indexer".to_owned())
+        .spawn(move || Worker { shared, on_event, waker: inner, wakes: receiver }.run(mode))
+        .expect("a thread can be started");
+    (thread, waker)
+}
+
+/// `job_<seconds>_<n>`: tells jobs apart within and across processes.
+pub(crate) fn job_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
+    format!("job_{seconds}_{}", NEXT.fetch_add(1, Relaxed))
+}
+
+/// One whole pass: derived files repaired, tree scanned, summary written.
+pub(crate) fn bring_up_to_date(
+    shared: &Arc<Shared>,
+    mode: IndexMode,
+    on_event: &EventSink,
+) -> Result<(), IngestError> {
+    shared.write_corpus();
+    (on_event)(Event::Progress(shared.progress()));
+    let outcome = (|| {
+        let index = shared.index();
+        index.repair(&|done, total| {
+            tracing::debug!(done, total, "repairing derived files");
+        })?;
+        ingest(shared, on_event).scan(mode, &shared.stopping)?;
+        index.compact()?;
+        Ok(())
+    })();
+    shared.counters.finish();
+    shared.write_corpus();
+    (on_event)(Event::Progress(shared.progress()));
+    outcome
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    on_event: EventSink,
+    waker: Waker,
+    wakes: Receiver<Wake>,
+}
+
+impl Worker {
+    fn run(&self, mode: IndexMode) {
+        if !self.shared.is_writer() && !self.wait_for_promotion() {
+            return;
+        }
+        // Before the scan: what changes while it runs is heard.
+        let watcher = self.shared.config.watch.then(|| self.watch()).flatten();
+        match bring_up_to_date(&self.shared, mode, &self.on_event) {
+            Ok(()) => {}
+            Err(IngestError::Cancelled) => return,
+            Err(error) => {
+                let (code, message) = describe(&error);
+                return (self.on_event)(Event::Fatal { code, message });
+            }
+        }
+        self.follow(watcher.is_some());
+    }
+
+    /// Waits until the writer is gone; `false` when this process stops first.
+    fn wait_for_promotion(&self) -> bool {
+        self.shared.counters.finish();
+        loop {
+            match self.wakes.recv_timeout(PROMOTE_EVERY) {
+                Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Ok(Wake::Change(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            match self.shared.try_promote() {
+                Ok(true) => {
+                    self.shared.counters.start(job_id(), IndexMode::Incremental);
+                    (self.on_event)(Event::BecameWriter);
+                    return true;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    let EngineError::Index(IndexError::Newer { .. } | IndexError::Corrupt { .. }) = error
+                    else {
+                        tracing::warn!(%error, "the index could not be taken over");
+                        continue;
+                    };
+                    (self.on_event)(Event::Warning(error.to_string()));
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn watch(&self) -> Option<Watcher> {
+        let waker = self.waker.clone();
+        let on_change = Box::new(move |change| waker.wake(Wake::Change(change)));
+        match Watcher::start(self.shared.guard.clone(), self.shared.walk_options(), on_change) {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                let seconds = RESCAN_UNWATCHED.as_secs();
+                (self.on_event)(Event::Warning(format!(
+                    "changes cannot be watched ({error}); the tree is scanned every {seconds} s instead"
+                )));
+                None
+            }
+        }
+    }
+
+    fn follow(&self, watched: bool) {
+        let every = if watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
+        let mut rescan_at = Instant::now() + every;
+        loop {
+            let due = match self.wakes.recv_timeout(rescan_at.saturating_duration_since(Instant::now())) {
+                Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => Due::Everything,
+                Ok(Wake::Change(change)) => match self.gather(change) {
+                    Some(due) => due,
+                    None => return,
+                },
+            };
+            let full = matches!(due, Due::Everything);
+            match self.catch_up(due) {
+                Ok(()) if full => rescan_at = Instant::now() + every,
+                Ok(()) => {}
+                Err(IngestError::Cancelled) => return,
+                Err(error) => {
+                    (self.on_event)(Event::Warning(describe(&error).1));
+                    rescan_at = Instant::now() + RETRY_AFTER;
+                }
+            }
+        }
+    }
+
+    /// Joins a change with those that wait behind it; `None` when the process stops.
+    fn gather(&self, first: Change) -> Option<Due> {
+        let mut due = Due::Paths(BTreeSet::new());
+        due.add(first);
+        loop {
+            match self.wakes.try_recv() {
+                Ok(Wake::Change(change)) => due.add(change),
+                Ok(Wake::Stop) => return None,
+                Err(_) => return Some(due),
+            }
+        }
+    }
+
+    fn catch_up(&self, due: Due) -> Result<(), IngestError> {
+        let shared = &self.shared;
+        match due {
+            Due::Everything => {
+                shared.counters.start(job_id(), IndexMode::Incremental);
+                bring_up_to_date(shared, IndexMode::Incremental, &self.on_event)
+            }
+            Due::Paths(paths) => {
+                shared.counters.resume();
+                let outcome = ingest(shared, &self.on_event).update(&paths, &shared.stopping);
+                shared.counters.finish();
+                shared.write_corpus();
+                outcome
+            }
+        }
+    }
+}
+
+enum Due {
+    Paths(BTreeSet<RelPath>),
+    Everything,
+}
+
+impl Due {
+    fn add(&mut self, change: Change) {
+        match (&mut *self, change) {
+            (Due::Paths(paths), Change::Paths(more)) => paths.extend(more),
+            (Due::Everything, _) => {}
+            (due, Change::Rescan) => *due = Due::Everything,
+        }
+    }
+}
+
+fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
+    let config = &shared.config;
+    let options = IngestOptions {
+        walk: shared.walk_options(),
+        chunking: config.chunking.clone(),
+        threads: config.threads,
+        rules: rules(shared),
+    };
+    let last_corpus = Mutex::new(Instant::now());
+    let (inner, on_event) = (Arc::clone(shared), Arc::clone(on_event));
+    let sink = Box::new(move |event| match event {
+        IngestEvent::Progress => {
+            let mut last = last_corpus.lock().unwrap_or_else(PoisonError::into_inner);
+            if last.elapsed() >= CORPUS_EVERY {
+                inner.write_corpus();
+                *last = Instant::now();
+            }
+            (on_event)(Event::Progress(inner.progress()));
+        }
+        IngestEvent::FileError { path, message } => (on_event)(Event::FileError { path, message }),
+    });
+    Ingest::new(shared.guard.clone(), shared.index(), options, Arc::clone(&shared.counters), sink)
+}
+
+/// A digest of every setting that decides what is indexed and how it is cut.
+fn rules(shared: &Shared) -> String {
+    let config = &shared.config;
+    let text = format!("{:?} {:?} {}", config.policy, config.chunking, config.gitignore);
+    format!("1:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+}
+
+/// The public code and a message that says what to do.
+pub(crate) fn describe(error: &IngestError) -> (ErrorCode, String) {
+    let code = match error {
+        IngestError::Index(IndexError::Corrupt { .. }) => ErrorCode::StoreCorrupt,
+        IngestError::Index(IndexError::Newer { .. }) => ErrorCode::IndexVersionMismatch,
+        IngestError::Index(_) | IngestError::Walk(_) | IngestError::Cancelled => ErrorCode::ExtractFailed,
+    };
+    (code, error.to_string())
+}

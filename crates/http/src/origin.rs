@@ -1,0 +1,155 @@
+//! The Origin header: which web pages may talk to this server.
+
+use http::header::ORIGIN;
+use http::{HeaderMap, HeaderValue};
+
+use crate::errors::HttpError;
+use crate::host::{Authority, Host};
+
+pub(crate) struct Origins {
+    allowed: Vec<Allowed>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Allowed {
+    scheme: Scheme,
+    host: Host,
+    /// `None` admits every port.
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OriginRefused;
+
+impl Origins {
+    pub(crate) fn new(entries: &[String]) -> Result<Origins, HttpError> {
+        let allowed = entries
+            .iter()
+            .map(|entry| {
+                let text = entry.trim().trim_end_matches('/');
+                let text = text.strip_suffix(":*").unwrap_or(text);
+                let (scheme, Authority { host, port }) = parse(text).ok_or_else(|| {
+                    HttpError::config(
+                        "allowed_origins",
+                        format!("{entry:?} is not of the form http://host or https://host:port"),
+                    )
+                })?;
+                Ok(Allowed { scheme, host, port })
+            })
+            .collect::<Result<_, HttpError>>()?;
+        Ok(Origins { allowed })
+    }
+
+    /// The allowed origin of a request from a web page, nothing for a request from elsewhere.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, OriginRefused> {
+        let mut values = headers.get_all(ORIGIN).iter();
+        let Some(value) = values.next() else { return Ok(None) };
+        if values.next().is_some() {
+            return Err(OriginRefused);
+        }
+        let (scheme, asked) = value.to_str().ok().and_then(parse).ok_or(OriginRefused)?;
+        let port = asked.port.unwrap_or(scheme.default_port());
+        self.allowed
+            .iter()
+            .any(|allowed| {
+                allowed.scheme == scheme
+                    && allowed.host == asked.host
+                    && allowed.port.is_none_or(|allowed| allowed == port)
+            })
+            .then(|| Some(value.clone()))
+            .ok_or(OriginRefused)
+    }
+}
+
+impl Scheme {
+    fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}
+
+fn parse(text: &str) -> Option<(Scheme, Authority)> {
+    let (scheme, authority) = text.split_once("://")?;
+    let scheme = if scheme.eq_ignore_ascii_case("http") {
+        Scheme::Http
+    } else if scheme.eq_ignore_ascii_case("https") {
+        Scheme::Https
+    } else {
+        return None;
+    };
+    Some((scheme, Authority::parse(authority)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admits(origins: &Origins, value: &[u8]) -> bool {
+        let headers = HeaderMap::from_iter([(ORIGIN, HeaderValue::from_bytes(value).unwrap())]);
+        origins.admit(&headers).is_ok()
+    }
+
+    #[test]
+    fn d124_entry_without_port_admits_any_port() {
+        let origins =
+            Origins::new(&["http://localhost".into(), "http://[::1]".into(), "https://a.example:*".into()])
+                .unwrap();
+        for good in ["http://localhost", "http://localhost:5173", "http://[::1]:8080", "https://a.example:9"] {
+            assert!(admits(&origins, good.as_bytes()), "{good}");
+        }
+        assert!(!admits(&origins, b"https://localhost"));
+        assert_eq!(origins.admit(&HeaderMap::new()), Ok(None));
+    }
+
+    #[test]
+    fn m8_origin_table() {
+        let origins = Origins::new(&["http://localhost:8080".into(), "https://a.example:443".into()]).unwrap();
+        assert!(admits(&origins, b"http://localhost:8080"));
+        assert!(admits(&origins, b"https://a.example"));
+        let bad: [&[u8]; 18] = [
+            b"",
+            b"null",
+            b"http://localhost",
+            b"http://localhost:8081",
+            b"https://localhost:8080",
+            b"http://localhost.evil.com",
+            b"http://localhost.evil.com:8080",
+            b"http://evil.com#http://localhost:8080",
+            b"http://localhost:8080@evil.com",
+            b"http://localhost:8080/",
+            b"http://localhost:8080 http://evil.com",
+            b"http://localhost.:8080",
+            b"file://",
+            b"file://localhost:8080",
+            b"//localhost:8080",
+            b"localhost:8080",
+            b"http://localhost\xff:8080",
+            b"chrome-extension://localhost",
+        ];
+        for origin in bad {
+            assert!(!admits(&origins, origin), "{}", origin.escape_ascii());
+        }
+        let two = HeaderMap::from_iter([
+            (ORIGIN, HeaderValue::from_static("http://localhost:8080")),
+        ]);
+        let mut two = two;
+        two.append(ORIGIN, HeaderValue::from_static("http://localhost:8080"));
+        assert_eq!(origins.admit(&two), Err(OriginRefused));
+    }
+
+    #[test]
+    fn bad_entries_are_named() {
+        for bad in ["*", "null", "localhost", "ftp://x", "http://", "http://a/b"] {
+            let error = Origins::new(&[bad.into()]).err().unwrap().to_string();
+            assert!(error.contains(&format!("{bad:?}")), "{error}");
+        }
+    }
+}

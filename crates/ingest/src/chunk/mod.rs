@@ -1,0 +1,134 @@
+//! Cuts a text into chunks with exact line spans: the lines of a span, joined, contain the chunk's text.
+
+mod code;
+mod lines;
+mod prose;
+
+use model::{Chunk, ChunkId, ContentHash, DocType, IndexKind, RelPath, RepType, Span};
+
+/// The `chunking.*` settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkOptions {
+    pub max_chars: usize,
+    pub overlap_chars: usize,
+    pub min_chars: usize,
+    pub code_max_lines: usize,
+    pub code_overlap_lines: usize,
+}
+
+impl Default for ChunkOptions {
+    fn default() -> ChunkOptions {
+        ChunkOptions {
+            max_chars: 2500,
+            overlap_chars: 250,
+            min_chars: 200,
+            code_max_lines: 200,
+            code_overlap_lines: 30,
+        }
+    }
+}
+
+/// A cut before it has an identity: lines from 1, both ends included, and the text between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut<'a> {
+    pub(crate) start_line: u32,
+    pub(crate) end_line: u32,
+    pub(crate) text: &'a str,
+}
+
+/// The chunks of a text document's `raw_text`.
+pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &ChunkOptions) -> Vec<Chunk> {
+    let (kind, cuts) = match doc_type {
+        DocType::Code => (IndexKind::Code, code::cut(text, options)),
+        _ => (IndexKind::Text, prose::cut(text, options)),
+    };
+    cuts.into_iter()
+        .filter(|cut| !cut.text.trim().is_empty())
+        .enumerate()
+        .map(|(ordinal, cut)| identify(path, RepType::RawText, kind, ordinal as u32, cut))
+        .collect()
+}
+
+fn identify(path: &RelPath, rep_type: RepType, kind: IndexKind, ordinal: u32, cut: Cut<'_>) -> Chunk {
+    let span = Span::Lines { start_line: cut.start_line, end_line: cut.end_line };
+    let text_hash = blake3::hash(cut.text.as_bytes());
+    let mut identity = blake3::Hasher::new();
+    for part in [path.as_str(), rep_type.as_str(), kind.as_str()] {
+        identity.update(part.as_bytes()).update(&[0]);
+    }
+    for number in [ordinal, cut.start_line, cut.end_line] {
+        identity.update(&number.to_le_bytes());
+    }
+    identity.update(text_hash.as_bytes());
+    Chunk {
+        id: ChunkId::from_digest(identity.finalize().as_bytes()),
+        ordinal,
+        span,
+        kind,
+        text: cut.text.to_owned(),
+        text_hash: ContentHash(*text_hash.as_bytes()),
+        tokens_est: cut.text.len().div_ceil(4) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{DocType, RelPath, Span};
+    use proptest::prelude::*;
+
+    use super::{ChunkOptions, chunk_text};
+
+    fn small() -> ChunkOptions {
+        ChunkOptions {
+            max_chars: 60,
+            overlap_chars: 12,
+            min_chars: 10,
+            code_max_lines: 5,
+            code_overlap_lines: 2,
+        }
+    }
+
+    proptest! {
+        /// Every chunk is a slice of the lines it cites, every non-blank line is in some chunk, and no chunk
+        /// outgrows its bound.
+        #[test]
+        fn spans_are_exact_and_nothing_is_lost(
+            text in "([a-zé\u{4e2d} ]{0,90}\n){0,40}[a-z ]{0,90}",
+            code in any::<bool>(),
+        ) {
+            let doc_type = if code { DocType::Code } else { DocType::Md };
+            let path = RelPath::parse("a/b").unwrap();
+            let options = small();
+            let lines: Vec<&str> = text.split('\n').collect();
+            let mut covered = vec![false; lines.len() + 1];
+            let mut ids = std::collections::HashSet::new();
+            for chunk in chunk_text(&path, doc_type, &text, &options) {
+                let Span::Lines { start_line, end_line } = chunk.span else { panic!("{:?}", chunk.span) };
+                let cited = lines[start_line as usize - 1..end_line as usize].join("\n");
+                prop_assert!(cited.contains(&chunk.text), "{cited:?} lacks {:?}", chunk.text);
+                for line in start_line..=end_line {
+                    covered[line as usize] = true;
+                }
+                let bound = if code { 8 * options.max_chars } else { options.max_chars + options.min_chars };
+                prop_assert!(chunk.text.chars().count() <= bound);
+                prop_assert!(ids.insert(chunk.id));
+            }
+            for (number, line) in lines.iter().enumerate() {
+                prop_assert!(covered[number + 1] || line.trim().is_empty(), "line {} is lost", number + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_text_at_another_place_is_another_chunk() {
+        let options = ChunkOptions::default();
+        let chunk = |path: &str, text: &str| {
+            chunk_text(&RelPath::parse(path).unwrap(), DocType::Code, text, &options)[0].clone()
+        };
+        let first = chunk("a.rs", "fn f() {}");
+        assert_eq!(first.id, chunk("a.rs", "fn f() {}").id);
+        assert_ne!(first.id, chunk("b.rs", "fn f() {}").id);
+        assert_ne!(first.id, chunk("a.rs", "fn f() {}\n//").id);
+        assert_eq!(first.text_hash, chunk("b.rs", "fn f() {}").text_hash);
+    }
+}

@@ -1,0 +1,128 @@
+//! The one writer: gathers changes into durable batches and makes them visible at a measured pace.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use index::{Batch, DocChange, Index, IndexError};
+use model::DocStatus;
+
+use crate::budget::Budget;
+use crate::counters::Counters;
+use crate::scan::IngestEvent;
+
+/// A batch is committed when it holds this many changes…
+const BATCH_CHANGES: usize = 1024;
+/// …or this much text…
+const BATCH_BYTES: u64 = 16 << 20;
+/// …or when its first change has waited this long.
+const BATCH_AGE: Duration = Duration::from_millis(300);
+
+/// Changes become searchable first after half a second, then at intervals that grow with the job: each
+/// publication costs a segment, and a long job needs no more of them than a short one.
+const FIRST_PUBLICATION: Duration = Duration::from_millis(500);
+const RAREST_PUBLICATION: Duration = Duration::from_secs(15);
+
+/// A change on its way to the catalog, with what it holds of the [`Budget`].
+pub(crate) struct Weighed {
+    pub(crate) change: DocChange,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) struct Committer<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) counters: &'a Counters,
+    pub(crate) budget: &'a Budget,
+    pub(crate) on_event: &'a (dyn Fn(IngestEvent) + Send + Sync),
+}
+
+impl Committer<'_> {
+    /// Runs until the senders are gone; everything received is then committed and visible.
+    pub(crate) fn run(&self, changes: &Receiver<Weighed>) -> Result<(), IndexError> {
+        let result = self.receive(changes);
+        if result.is_err() {
+            // Those who still wait for room would wait for ever.
+            self.budget.close();
+        }
+        result
+    }
+
+    fn receive(&self, changes: &Receiver<Weighed>) -> Result<(), IndexError> {
+        let started = Instant::now();
+        let mut published = started;
+        let mut pending = Pending::default();
+        loop {
+            let wait = pending
+                .since
+                .map_or(Duration::from_secs(3600), |since| BATCH_AGE.saturating_sub(since.elapsed()));
+            match changes.recv_timeout(wait) {
+                Ok(weighed) => pending.push(weighed),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if pending.is_due() {
+                self.commit(&mut pending)?;
+            }
+            let interval = (started.elapsed() / 2).clamp(FIRST_PUBLICATION, RAREST_PUBLICATION);
+            if published.elapsed() >= interval {
+                self.index.publish()?;
+                published = Instant::now();
+            }
+        }
+        self.commit(&mut pending)?;
+        self.index.publish()
+    }
+
+    fn commit(&self, pending: &mut Pending) -> Result<(), IndexError> {
+        if pending.batch.changes.is_empty() {
+            return Ok(());
+        }
+        self.index.apply(&pending.batch)?;
+        for change in &pending.batch.changes {
+            self.count(change);
+        }
+        self.counters.set_totals(&self.index.counts()?);
+        self.budget.give_back(pending.bytes);
+        *pending = Pending::default();
+        (self.on_event)(IngestEvent::Progress);
+        Ok(())
+    }
+
+    fn count(&self, change: &DocChange) {
+        let counter = match change {
+            DocChange::Put(put) => match put.status {
+                DocStatus::Ok => &self.counters.indexed,
+                DocStatus::Skipped => &self.counters.skipped,
+                DocStatus::Error => {
+                    let message = put.error.clone().unwrap_or_default();
+                    (self.on_event)(IngestEvent::FileError { path: put.path.clone(), message });
+                    &self.counters.errors
+                }
+            },
+            DocChange::Touch { .. } => &self.counters.skipped,
+            DocChange::Delete { .. } => &self.counters.deleted,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+}
+
+#[derive(Default)]
+struct Pending {
+    batch: Batch,
+    bytes: u64,
+    since: Option<Instant>,
+}
+
+impl Pending {
+    fn push(&mut self, weighed: Weighed) {
+        self.since.get_or_insert_with(Instant::now);
+        self.bytes += weighed.bytes;
+        self.batch.changes.push(weighed.change);
+    }
+
+    fn is_due(&self) -> bool {
+        self.batch.changes.len() >= BATCH_CHANGES
+            || self.bytes >= BATCH_BYTES
+            || self.since.is_some_and(|since| since.elapsed() >= BATCH_AGE)
+    }
+}

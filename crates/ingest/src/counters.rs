@@ -1,0 +1,86 @@
+//! The live counters of the running job, read by the progress line, `corpus.json` and `dir2mcp.stats`.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use index::Counts;
+use model::{IndexMode, Progress};
+
+#[derive(Debug)]
+pub struct Counters {
+    job: Mutex<(String, IndexMode)>,
+    running: AtomicBool,
+    pub(crate) scanned: AtomicU64,
+    pub(crate) indexed: AtomicU64,
+    pub(crate) skipped: AtomicU64,
+    pub(crate) deleted: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    representations: AtomicU64,
+    chunks: AtomicU64,
+    embedded: AtomicU64,
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters {
+            job: Mutex::new(("job_0".to_owned(), IndexMode::Incremental)),
+            running: AtomicBool::new(false),
+            scanned: AtomicU64::new(0),
+            indexed: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            deleted: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            representations: AtomicU64::new(0),
+            chunks: AtomicU64::new(0),
+            embedded: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Counters {
+    pub fn progress(&self) -> Progress {
+        let (job_id, mode) = self.job.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Progress {
+            job_id,
+            running: self.running.load(Relaxed),
+            mode,
+            scanned: self.scanned.load(Relaxed),
+            indexed: self.indexed.load(Relaxed),
+            skipped: self.skipped.load(Relaxed),
+            deleted: self.deleted.load(Relaxed),
+            representations: self.representations.load(Relaxed),
+            chunks_total: self.chunks.load(Relaxed),
+            embedded_ok: self.embedded.load(Relaxed),
+            errors: self.errors.load(Relaxed),
+        }
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.running.load(Relaxed)
+    }
+
+    /// Says that a job is due before its first file is seen, so that nobody is told "complete" too early.
+    pub fn start(&self, job_id: String, mode: IndexMode) {
+        *self.job.lock().unwrap_or_else(PoisonError::into_inner) = (job_id, mode);
+        for counter in [&self.scanned, &self.indexed, &self.skipped, &self.deleted, &self.errors] {
+            counter.store(0, Relaxed);
+        }
+        self.running.store(true, Relaxed);
+    }
+
+    /// Goes on with the last job's counts: a change that the watcher heard of is part of it.
+    pub fn resume(&self) {
+        self.running.store(true, Relaxed);
+    }
+
+    pub fn finish(&self) {
+        self.running.store(false, Relaxed);
+    }
+
+    /// Takes over what the catalog holds: the totals are those of the index, not of the job.
+    pub fn set_totals(&self, counts: &Counts) {
+        self.representations.store(counts.representations, Relaxed);
+        self.chunks.store(counts.chunks, Relaxed);
+        self.embedded.store(counts.embedded, Relaxed);
+    }
+}

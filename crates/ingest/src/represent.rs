@@ -1,0 +1,209 @@
+//! Turns one file into what the catalog stores of it: read, hash, scan for secrets, extract, cut.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use discover::FoundFile;
+use extract::Extracted;
+use index::{DocChange, Known, NewRep, PutDocument};
+use model::{ContentHash, DocStatus, DocType, RepType, SkipReason, SourceType};
+use policy::{Guard, OpenError, OpenFile};
+
+use crate::chunk::{ChunkOptions, chunk_text};
+
+/// Bytes looked at to tell what a file is.
+const HEAD_BYTES: usize = 8192;
+
+/// A file written this shortly before it was read may be written again within the same time stamp.
+const RACY_NS: i64 = 50_000_000;
+
+/// How often a file that changes while it is read is read anew before the scan moves on.
+const TORN_READ_TRIES: usize = 3;
+
+pub(crate) struct Representer<'a> {
+    pub(crate) guard: &'a Guard,
+    pub(crate) chunking: &'a ChunkOptions,
+    /// Part of every representation's hash: other cutting rules make another representation.
+    pub(crate) fingerprint: &'a str,
+}
+
+impl Representer<'_> {
+    /// The change that brings the catalog up to date with one file. Never fails: what went wrong is recorded.
+    /// With `known` given and the same content, only the metadata is touched.
+    pub(crate) fn represent(&self, found: &FoundFile, known: Option<&Known>) -> DocChange {
+        for _ in 1..TORN_READ_TRIES {
+            match self.attempt(found, known) {
+                Err(OpenError::Changed) => {}
+                done => return self.settle(found, done),
+            }
+        }
+        self.settle(found, self.attempt(found, known))
+    }
+
+    fn settle(&self, found: &FoundFile, outcome: Result<DocChange, OpenError>) -> DocChange {
+        let error = match outcome {
+            Ok(change) => return change,
+            Err(error) => error,
+        };
+        let path = found.path.as_str().to_owned();
+        let put = Put::of(found);
+        match error {
+            OpenError::NotFound | OpenError::Denied(_) => DocChange::Delete { path },
+            OpenError::OutsideRoot => put.skipped(DocType::BinaryIgnored, SkipReason::Symlink),
+            OpenError::NotAFile { kind } => {
+                put.skipped(DocType::BinaryIgnored, SkipReason::Special { kind: kind.to_owned() })
+            }
+            OpenError::TooLarge { size, limit } => {
+                put.skipped(discover::classify(&found.path, &[]), SkipReason::TooLarge { size, limit })
+            }
+            // Not remembered by its time stamp: the next scan must try again.
+            OpenError::Changed => Put { inode: 0, ..put }.failed(
+                discover::classify(&found.path, &[]),
+                "EXTRACT_FAILED: the file kept changing while it was read".to_owned(),
+            ),
+            OpenError::Io(error) => put.failed(
+                discover::classify(&found.path, &[]),
+                format!("EXTRACT_FAILED: the file could not be read: {error}"),
+            ),
+        }
+    }
+
+    fn attempt(&self, found: &FoundFile, known: Option<&Known>) -> Result<DocChange, OpenError> {
+        let policy = self.guard.policy();
+        let mut file = self.open(found)?;
+        let head = file.read_head(HEAD_BYTES)?;
+        let doc_type = discover::classify(&found.path, &head);
+        let put = Put::of_open(found, &file);
+        if !doc_type.is_textual() {
+            return Ok(put.skipped(doc_type, unsupported(doc_type)));
+        }
+        let limit = policy.max_bytes(doc_type);
+        let size = file.size();
+        if size > limit {
+            return Ok(put.skipped(doc_type, SkipReason::TooLarge { size, limit }));
+        }
+        let bytes = file.read_all(limit)?;
+        let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
+        if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
+            return Ok(DocChange::Touch {
+                path: found.path.as_str().to_owned(),
+                size: put.size,
+                mtime_ns: put.mtime_ns,
+                inode: put.inode,
+            });
+        }
+        let text = match extract::raw_text(bytes) {
+            Extracted::Text(text) => text,
+            Extracted::Skip(reason) => return Ok(put.hashed(content_hash).skipped(doc_type, reason)),
+        };
+        if let Some(secret) = policy.scan(text.text.as_bytes()) {
+            let reason = SkipReason::Secret { rule: secret.rule.to_string() };
+            return Ok(put.hashed(content_hash).skipped(doc_type, reason));
+        }
+        let mut rep_hash = blake3::Hasher::new();
+        rep_hash.update(text.text.as_bytes()).update(self.fingerprint.as_bytes());
+        let rep = NewRep {
+            rep_type: RepType::RawText,
+            rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
+            meta_json: serde_json::json!({ "encoding": text.encoding, "lossy": text.lossy }).to_string(),
+            chunks: chunk_text(&found.path, doc_type, &text.text, self.chunking),
+        };
+        Ok(put.hashed(content_hash).indexed(doc_type, rep))
+    }
+
+    fn open(&self, found: &FoundFile) -> Result<OpenFile, OpenError> {
+        if self.guard.policy().follows_symlinks() {
+            self.guard.open(&found.path)
+        } else {
+            self.guard.open_nofollow(&found.path)
+        }
+    }
+}
+
+/// The change that records a file the walk itself left out.
+pub(crate) fn left_out(path: String, size: u64, mtime_ns: i64, reason: &SkipReason) -> DocChange {
+    Put { path, size, mtime_ns, inode: 0, content_hash: None }.skipped(DocType::BinaryIgnored, reason.clone())
+}
+
+/// The change that records a file or directory the walk could not look at.
+pub(crate) fn unreadable(path: String, message: &str) -> DocChange {
+    Put { path, size: 0, mtime_ns: 0, inode: 0, content_hash: None }
+        .failed(DocType::BinaryIgnored, format!("EXTRACT_FAILED: {message}"))
+}
+
+fn unsupported(doc_type: DocType) -> SkipReason {
+    match doc_type {
+        DocType::BinaryIgnored => SkipReason::Binary,
+        other => SkipReason::Unsupported { doc_type: other.as_str().to_owned() },
+    }
+}
+
+struct Put {
+    path: String,
+    size: u64,
+    mtime_ns: i64,
+    inode: u64,
+    content_hash: Option<ContentHash>,
+}
+
+impl Put {
+    fn of(found: &FoundFile) -> Put {
+        Put {
+            path: found.path.as_str().to_owned(),
+            size: found.size,
+            mtime_ns: found.mtime_ns,
+            inode: found.inode,
+            content_hash: None,
+        }
+    }
+
+    /// What the open file itself says, which is what was read. A write within the same clock tick would not move
+    /// the time stamp, so a freshly written file is remembered without its inode and looked at again.
+    fn of_open(found: &FoundFile, file: &OpenFile) -> Put {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos() as i64);
+        let racy = now.saturating_sub(file.mtime_ns()) < RACY_NS;
+        Put {
+            path: found.path.as_str().to_owned(),
+            size: file.size(),
+            mtime_ns: file.mtime_ns(),
+            inode: if racy { 0 } else { file.inode() },
+            content_hash: None,
+        }
+    }
+
+    fn hashed(self, hash: ContentHash) -> Put {
+        Put { content_hash: Some(hash), ..self }
+    }
+
+    fn indexed(self, doc_type: DocType, rep: NewRep) -> DocChange {
+        self.into_change(doc_type, DocStatus::Ok, None, Some(rep))
+    }
+
+    fn skipped(self, doc_type: DocType, reason: SkipReason) -> DocChange {
+        self.into_change(doc_type, DocStatus::Skipped, Some(reason.to_string()), None)
+    }
+
+    fn failed(self, doc_type: DocType, error: String) -> DocChange {
+        self.into_change(doc_type, DocStatus::Error, Some(error), None)
+    }
+
+    fn into_change(
+        self,
+        doc_type: DocType,
+        status: DocStatus,
+        error: Option<String>,
+        rep: Option<NewRep>,
+    ) -> DocChange {
+        DocChange::Put(Box::new(PutDocument {
+            path: self.path,
+            source: SourceType::File,
+            doc_type,
+            size: self.size,
+            mtime_ns: self.mtime_ns,
+            inode: self.inode,
+            content_hash: self.content_hash,
+            status,
+            error,
+            rep,
+        }))
+    }
+}

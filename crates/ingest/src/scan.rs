@@ -1,0 +1,246 @@
+//! The two ways to bring the index up to date: a scan of the whole root, and an update of named paths.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use discover::{Examined, Found, FoundFile, WalkError, WalkOptions};
+use index::{DocChange, Index, IndexError, Known};
+use model::{DocStatus, IndexMode, RelPath};
+use policy::Guard;
+
+use crate::budget::Budget;
+use crate::chunk::ChunkOptions;
+use crate::commit::{Committer, Weighed};
+use crate::counters::Counters;
+use crate::plan::{Ledger, is_unchanged};
+use crate::represent::{Representer, left_out, unreadable};
+
+/// Bytes read but not yet committed.
+const IN_FLIGHT_BYTES: u64 = 48 << 20;
+
+/// The setting that remembers under which rules the catalog was filled.
+const RULES_SETTING: &str = "ingest_rules";
+
+#[derive(Debug, Clone)]
+pub struct IngestOptions {
+    pub walk: WalkOptions,
+    pub chunking: ChunkOptions,
+    /// Files are read and cut by this many threads.
+    pub threads: usize,
+    /// Changes with every setting that decides what is indexed or how: another value means that a file with the
+    /// same content must be looked at again.
+    pub rules: String,
+}
+
+/// What a job tells while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IngestEvent {
+    /// The counters moved.
+    Progress,
+    /// One document failed; the job goes on.
+    FileError { path: String, message: String },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error("indexing was stopped")]
+    Cancelled,
+}
+
+pub struct Ingest {
+    guard: Guard,
+    index: Arc<Index>,
+    options: IngestOptions,
+    counters: Arc<Counters>,
+    on_event: Box<dyn Fn(IngestEvent) + Send + Sync>,
+}
+
+impl Ingest {
+    pub fn new(
+        guard: Guard,
+        index: Arc<Index>,
+        options: IngestOptions,
+        counters: Arc<Counters>,
+        on_event: Box<dyn Fn(IngestEvent) + Send + Sync>,
+    ) -> Ingest {
+        Ingest { guard, index, options, counters, on_event }
+    }
+
+    /// Walks the root and brings every difference into the index. The caller has called [`Counters::start`].
+    pub fn scan(&self, mode: IndexMode, cancel: &AtomicBool) -> Result<(), IngestError> {
+        let same_rules = self.index.setting(RULES_SETTING)?.as_deref() == Some(&self.options.rules);
+        let trust = mode == IndexMode::Incremental && same_rules;
+        let ledger = Ledger::new(self.index.known_files()?);
+        self.counters.set_totals(&self.index.counts()?);
+        let unreadable_below = Mutex::new(BTreeSet::new());
+        self.pipeline(
+            cancel,
+            |work, changes| {
+                // What is sent may find nobody: then the committer failed, and its error is the scan's.
+                let sink = |found| match found {
+                    Found::File(file) => {
+                        self.meet(&ledger, file, trust, work);
+                    }
+                    Found::Skipped { display, reason, size, mtime_ns } => {
+                        let known = ledger.meet(&display);
+                        self.counters.scanned.fetch_add(1, Relaxed);
+                        let same = known.is_some_and(|known| {
+                            known.status == DocStatus::Skipped && is_unchanged(known, size, mtime_ns, 0)
+                        });
+                        if same {
+                            self.counters.skipped.fetch_add(1, Relaxed);
+                        } else {
+                            send(changes, left_out(display, size, mtime_ns, &reason));
+                        }
+                    }
+                    Found::Failed { display, message } => {
+                        ledger.meet(&display);
+                        self.counters.scanned.fetch_add(1, Relaxed);
+                        send(changes, unreadable(display.clone(), &message));
+                        unreadable_below.lock().unwrap_or_else(PoisonError::into_inner).insert(display);
+                    }
+                };
+                discover::walk(&self.guard, &self.options.walk, cancel, &sink)?;
+                // A scan that stopped early has not seen everything: what it missed is not gone.
+                if !cancel.load(Relaxed) {
+                    let unreadable_below = unreadable_below.lock().unwrap_or_else(PoisonError::into_inner);
+                    for path in ledger.vanished(&unreadable_below) {
+                        if !send(changes, DocChange::Delete { path: path.to_owned() }) {
+                            break;
+                        }
+                    }
+                }
+                Ok(())
+            },
+            &|path| if trust { ledger.known(path) } else { None },
+        )?;
+        if !same_rules {
+            self.index.set_setting(RULES_SETTING, &self.options.rules)?;
+        }
+        self.counters.set_totals(&self.index.counts()?);
+        (self.on_event)(IngestEvent::Progress);
+        Ok(())
+    }
+
+    /// Looks at the named paths alone: what a watcher heard of.
+    pub fn update(&self, paths: &BTreeSet<RelPath>, cancel: &AtomicBool) -> Result<(), IngestError> {
+        let mut known = Vec::new();
+        for path in paths {
+            known.extend(self.index.known_at_or_below(path.as_str())?);
+        }
+        let ledger = Ledger::new(known);
+        self.pipeline(
+            cancel,
+            |work, changes| {
+                for path in paths {
+                    let sent = match discover::examine(&self.guard, &self.options.walk, path) {
+                        Examined::File(file) => self.meet(&ledger, file, true, work),
+                        Examined::Skipped { display, reason, size, mtime_ns } => {
+                            send(changes, left_out(display, size, mtime_ns, &reason))
+                        }
+                        Examined::Ignored | Examined::Gone => ledger
+                            .at_or_below(path.as_str())
+                            .all(|gone| send(changes, DocChange::Delete { path: gone.to_owned() })),
+                        // Its files are reported by themselves; a file that it replaced is gone.
+                        Examined::Directory => {
+                            ledger.known(path.as_str()).is_none()
+                                || send(changes, DocChange::Delete { path: path.as_str().to_owned() })
+                        }
+                    };
+                    if !sent || cancel.load(Relaxed) {
+                        break;
+                    }
+                }
+                Ok(())
+            },
+            &|path| ledger.known(path),
+        )?;
+        (self.on_event)(IngestEvent::Progress);
+        Ok(())
+    }
+
+    /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
+    fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
+        let known = ledger.meet(file.path.as_str());
+        self.counters.scanned.fetch_add(1, Relaxed);
+        if trust && known.is_some_and(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode)) {
+            self.counters.skipped.fetch_add(1, Relaxed);
+            return true;
+        }
+        work.send(file).is_ok()
+    }
+
+    /// Runs `produce` beside the representing threads and the committer, and waits for all of them.
+    fn pipeline<'l>(
+        &self,
+        cancel: &AtomicBool,
+        produce: impl FnOnce(&Sender<FoundFile>, &Sender<Weighed>) -> Result<(), IngestError>,
+        known: &(dyn Fn(&str) -> Option<&'l Known> + Sync),
+    ) -> Result<(), IngestError> {
+        let budget = Budget::new(IN_FLIGHT_BYTES);
+        let (work_in, work_out) = bounded::<FoundFile>(1024);
+        let (changes_in, changes_out) = bounded::<Weighed>(256);
+        let representer = Representer {
+            guard: &self.guard,
+            chunking: &self.options.chunking,
+            fingerprint: &self.options.rules,
+        };
+        let (produced, committed) = std::thread::scope(|scope| {
+            for _ in 0..self.options.threads.max(1) {
+                let (work, changes) = (work_out.clone(), changes_in.clone());
+                let (representer, budget) = (&representer, &budget);
+                scope.spawn(move || represent_all(representer, budget, known, cancel, &work, &changes));
+            }
+            drop(work_out);
+            let committer = scope.spawn(|| {
+                let changes_out = changes_out;
+                Committer {
+                    index: &self.index,
+                    counters: &self.counters,
+                    budget: &budget,
+                    on_event: &self.on_event,
+                }
+                .run(&changes_out)
+            });
+            let produced = produce(&work_in, &changes_in);
+            drop((work_in, changes_in));
+            (produced, committer.join())
+        });
+        match committed {
+            Ok(result) => result?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        produced?;
+        if cancel.load(Relaxed) { Err(IngestError::Cancelled) } else { Ok(()) }
+    }
+}
+
+fn represent_all<'l>(
+    representer: &Representer<'_>,
+    budget: &Budget,
+    known: &dyn Fn(&str) -> Option<&'l Known>,
+    cancel: &AtomicBool,
+    work: &Receiver<FoundFile>,
+    changes: &Sender<Weighed>,
+) {
+    for file in work {
+        if cancel.load(Relaxed) {
+            return;
+        }
+        let Some(bytes) = budget.take(file.size) else { return };
+        let change = representer.represent(&file, known(file.path.as_str()));
+        if changes.send(Weighed { change, bytes }).is_err() {
+            return;
+        }
+    }
+}
+
+fn send(changes: &Sender<Weighed>, change: DocChange) -> bool {
+    changes.send(Weighed { change, bytes: 0 }).is_ok()
+}

@@ -1,0 +1,456 @@
+//! The MCP server: answers the protocol's methods from a [`ToolService`].
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
+use futures::FutureExt;
+use model::Caller;
+use rmcp::model::*;
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use crate::conformance::Fixtures;
+use crate::negotiate::{self, Dialect};
+use crate::progress;
+
+const NAME: &str = "dir2mcp";
+const TITLE: &str = "dir2mcp: Directory RAG MCP Server";
+
+/// Adds what only revision 2026-07-28 knows: for how long an answer holds, for whom, and who gave it.
+macro_rules! cacheable {
+    ($server:expr, $dialect:expr, $result:expr) => {{
+        let mut result = $result;
+        if $dialect.modern {
+            result = result.with_ttl_ms($server.ttl_ms()).with_cache_scope(CacheScope::Public);
+        }
+        $server.identify(&mut result.meta, $dialect);
+        result
+    }};
+}
+
+/// Cheap to clone; every session and every stateless request gets a clone.
+#[derive(Clone)]
+pub struct McpServer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Clone)]
+pub struct McpOptions {
+    pub server_version: String,
+    pub caller: CallerSource,
+    /// Serve this revision only.
+    pub protocol: Option<ProtocolVersion>,
+    /// How long a client may keep the lists and the discovery answer.
+    pub list_ttl: Duration,
+    /// Also offer what the official conformance suite looks for.
+    pub fixtures: bool,
+}
+
+impl McpOptions {
+    pub fn new(server_version: impl Into<String>, caller: CallerSource) -> McpOptions {
+        McpOptions {
+            server_version: server_version.into(),
+            caller,
+            protocol: None,
+            list_ttl: Duration::from_secs(300),
+            fixtures: false,
+        }
+    }
+}
+
+/// Where the identity behind a request comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallerSource {
+    /// The parent process.
+    Stdio,
+    /// A [`Caller`] that the HTTP edge left in the extensions of the request.
+    Http,
+}
+
+struct Inner {
+    tools: Arc<dyn ToolService>,
+    options: McpOptions,
+    versions: Cow<'static, [ProtocolVersion]>,
+    /// Rendered once: the list stays the same, byte for byte, for as long as the server runs.
+    listed: Vec<Tool>,
+    fixtures: Option<Fixtures>,
+}
+
+impl McpServer {
+    pub fn new(tools: Arc<dyn ToolService>, options: McpOptions) -> McpServer {
+        let fixtures = options.fixtures.then(Fixtures::new);
+        let listed = tools.tools().iter().map(publish).chain(fixtures.iter().flat_map(Fixtures::tools)).collect();
+        let versions = match options.protocol.clone() {
+            Some(only) => Cow::Owned(vec![only]),
+            None => Cow::Borrowed(negotiate::versions()),
+        };
+        McpServer { inner: Arc::new(Inner { tools, options, versions, listed, fixtures }) }
+    }
+
+    fn implementation(&self) -> Implementation {
+        Implementation::new(NAME, &self.inner.options.server_version).with_title(TITLE)
+    }
+
+    /// The specification fixes what the handshake declares: tools, and that their list does not change.
+    ///
+    /// Revision 2026-07-28 has cacheable lists of prompts and resources too, and the conformance suite reads them of
+    /// every server. There they are declared, and empty.
+    fn capabilities(&self, modern: bool) -> ServerCapabilities {
+        if let Some(fixtures) = &self.inner.fixtures {
+            return fixtures.capabilities();
+        }
+        let mut capabilities = ServerCapabilities::default();
+        let mut tools = ToolsCapability::default();
+        tools.list_changed = Some(false);
+        capabilities.tools = Some(tools);
+        if modern {
+            capabilities.prompts = Some(PromptsCapability::default());
+            capabilities.resources = Some(ResourcesCapability::default());
+        }
+        capabilities
+    }
+
+    /// Whether a method exists for this peer, whatever its parameters.
+    fn serves(&self, method: &str, modern: bool) -> bool {
+        let fixtures = self.inner.fixtures.is_some();
+        match method {
+            "tools/list" | "tools/call" => true,
+            "initialize" | "ping" => !modern,
+            "server/discover" => true,
+            "prompts/list" | "prompts/get" | "resources/list" | "resources/templates/list" | "resources/read" => {
+                modern || fixtures
+            }
+            "completion/complete" => fixtures,
+            "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => fixtures && !modern,
+            "subscriptions/listen" | "tasks/get" | "tasks/update" | "tasks/cancel" => fixtures && modern,
+            _ => false,
+        }
+    }
+
+    fn require(&self, method: &'static str, context: &RequestContext<RoleServer>) -> Result<Dialect, ErrorData> {
+        let dialect = Dialect::of(context);
+        if self.serves(method, dialect.modern) { Ok(dialect) } else { Err(method_not_found(method)) }
+    }
+
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        match self.inner.options.caller {
+            CallerSource::Stdio => Caller::Stdio,
+            CallerSource::Http => context
+                .extensions
+                .get::<http::request::Parts>()
+                .and_then(|parts| parts.extensions.get::<Caller>().cloned())
+                .unwrap_or_else(|| Caller::Http { identity: "unknown".into(), address: "unknown".into() }),
+        }
+    }
+
+    fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.inner.options.list_ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Says who answers, in the results of the revision that has no handshake to say it in.
+    fn identify(&self, meta: &mut Option<MetaObject>, dialect: Dialect) {
+        if dialect.modern
+            && let Ok(info) = serde_json::to_value(self.implementation())
+        {
+            meta.get_or_insert_default().insert("io.modelcontextprotocol/serverInfo".to_owned(), info);
+        }
+    }
+
+    async fn call_product_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        dialect: Dialect,
+    ) -> Result<CallToolResult, ErrorData> {
+        let caller = self.caller(context);
+        let CallToolRequestParams { name, arguments, .. } = request;
+        let call = progress::reporting(context, dialect, |progress| {
+            let context = CallContext { caller, cancel: context.ct.clone(), progress };
+            self.inner.tools.call(&name, arguments, context)
+        });
+        // A panic would leave the request without an answer, and the client waiting.
+        match AssertUnwindSafe(call).catch_unwind().await {
+            Ok(Ok(result)) => Ok(render(result, dialect)),
+            Ok(Err(UnknownTool(name))) => Err(unknown_tool(&name)),
+            Err(_) => Err(ErrorData::internal_error("the tool failed unexpectedly", None)),
+        }
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let handshake = negotiate::newest_with_handshake(&self.inner.versions);
+        ServerConfig::new(self.capabilities(false))
+            .with_protocol_version(handshake.cloned().unwrap_or_default())
+            .with_server_info(self.implementation())
+            .with_instructions(self.inner.tools.instructions())
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.inner.versions.clone()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut result = self.negotiate_initialize(&request)?;
+        if !Dialect::new(&result.protocol_version).structured {
+            result.server_info.title = None;
+        }
+        negotiate::remember(&context.peer, request, &result.protocol_version);
+        Ok(result)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let mut result = DiscoverResult::new(self.inner.versions.to_vec(), self.capabilities(true))
+            .with_server_info(self.implementation())
+            .with_ttl_ms(self.ttl_ms())
+            .with_cache_scope(CacheScope::Public);
+        result.instructions = Some(self.inner.tools.instructions().to_owned());
+        Ok(result)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        only_page(request)?;
+        let dialect = Dialect::of(&context);
+        let tools = self.inner.listed.iter().map(|tool| translate(tool, dialect)).collect();
+        Ok(cacheable!(self, dialect, ListToolsResult::with_all_items(tools)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.inner.listed.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let dialect = Dialect::of(&context);
+        let mut response = match &self.inner.fixtures {
+            Some(fixtures) if fixtures.has(&request.name) => fixtures.call(request, &context).await?,
+            _ => self.call_product_tool(request, &context, dialect).await?.into(),
+        };
+        match &mut response {
+            CallToolResponse::Complete(result) => self.identify(&mut result.meta, dialect),
+            CallToolResponse::InputRequired(result) => self.identify(&mut result.meta, dialect),
+            CallToolResponse::Task(result) => self.identify(&mut result.meta, dialect),
+            _ => {}
+        }
+        Ok(response)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let dialect = self.require("prompts/list", &context)?;
+        only_page(request)?;
+        let prompts = self.inner.fixtures.as_ref().map(Fixtures::prompts).unwrap_or_default();
+        Ok(cacheable!(self, dialect, ListPromptsResult::with_all_items(prompts)))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let dialect = self.require("prompts/get", &context)?;
+        let mut response = match &self.inner.fixtures {
+            Some(fixtures) => fixtures.prompt(request)?,
+            None => return Err(ErrorData::invalid_params("unknown prompt", None)),
+        };
+        match &mut response {
+            GetPromptResponse::Complete(result) => self.identify(&mut result.meta, dialect),
+            GetPromptResponse::InputRequired(result) => self.identify(&mut result.meta, dialect),
+            _ => {}
+        }
+        Ok(response)
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let dialect = self.require("resources/list", &context)?;
+        only_page(request)?;
+        let resources = self.inner.fixtures.as_ref().map(Fixtures::resources).unwrap_or_default();
+        Ok(cacheable!(self, dialect, ListResourcesResult::with_all_items(resources)))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let dialect = self.require("resources/templates/list", &context)?;
+        only_page(request)?;
+        let templates = self.inner.fixtures.as_ref().map(Fixtures::resource_templates).unwrap_or_default();
+        Ok(cacheable!(self, dialect, ListResourceTemplatesResult::with_all_items(templates)))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let dialect = self.require("resources/read", &context)?;
+        let contents = self.inner.fixtures.as_ref().and_then(|fixtures| fixtures.read(&request.uri));
+        let Some(contents) = contents else {
+            let data = serde_json::json!({ "uri": request.uri });
+            return Err(ErrorData::resource_not_found("resource not found", Some(data)));
+        };
+        Ok(cacheable!(self, dialect, ReadResourceResult::new(vec![contents])).into())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let dialect = self.require("completion/complete", &context)?;
+        let mut result = CompleteResult::default();
+        self.identify(&mut result.meta, dialect);
+        Ok(result)
+    }
+
+    async fn set_level(&self, _: SetLevelRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.require("logging/setLevel", &context).map(drop)
+    }
+
+    async fn subscribe(&self, _: SubscribeRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.require("resources/subscribe", &context).map(drop)
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.require("resources/unsubscribe", &context).map(drop)
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.inner.fixtures.is_some().then(|| requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        match &self.inner.fixtures {
+            Some(fixtures) => fixtures.listen(context).await,
+            None => context.cancelled().await,
+        }
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let dialect = self.require("tasks/get", &context)?;
+        let fixtures = self.inner.fixtures.as_ref().ok_or_else(|| method_not_found("tasks/get"))?;
+        let mut result = GetTaskResult::new(fixtures.tasks().get_task(&request.task_id)?);
+        self.identify(&mut result.meta, dialect);
+        Ok(result)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.require("tasks/update", &context)?;
+        let fixtures = self.inner.fixtures.as_ref().ok_or_else(|| method_not_found("tasks/update"))?;
+        fixtures.tasks().update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.require("tasks/cancel", &context)?;
+        let fixtures = self.inner.fixtures.as_ref().ok_or_else(|| method_not_found("tasks/cancel"))?;
+        fixtures.tasks().cancel_task(&request.task_id)
+    }
+
+    /// Everything the typed methods did not take: unknown methods, and known ones whose parameters did not parse.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if self.serves(&request.method, Dialect::of(&context).modern) {
+            let message = format!("invalid parameters for {}", request.method);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Err(method_not_found(shown(&request.method)))
+    }
+}
+
+fn publish(info: &ToolInfo) -> Tool {
+    let mut annotations = ToolAnnotations::new().read_only(info.read_only).idempotent(info.idempotent);
+    if info.read_only {
+        annotations = annotations.destructive(false);
+    }
+    Tool::new(info.name.clone(), info.description, info.input_schema.clone())
+        .with_title(info.title)
+        .with_raw_output_schema(info.output_schema.clone())
+        .with_annotations(annotations.open_world(false))
+}
+
+/// The tool without what the peer's revision does not know.
+fn translate(tool: &Tool, dialect: Dialect) -> Tool {
+    let mut tool = tool.clone();
+    if !dialect.structured {
+        tool.title = None;
+        tool.output_schema = None;
+    }
+    if !dialect.annotated {
+        tool.annotations = None;
+    }
+    tool
+}
+
+fn render(result: ToolResult, dialect: Dialect) -> CallToolResult {
+    let content = result.content.into_iter().map(ContentBlock::text).collect();
+    let mut rendered = if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    // Before 2026-07-28 structured content is an object or absent.
+    if dialect.structured && (dialect.modern || result.structured.is_object()) {
+        rendered.structured_content = Some(result.structured);
+    }
+    rendered
+}
+
+/// Every list fits on one page, so there is no cursor that could be right.
+fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(cursor) if !cursor.is_empty() => Err(ErrorData::invalid_params("unknown cursor", None)),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("unknown tool: {}", shown(name)), None)
+}
+
+fn method_not_found(method: impl Into<Cow<'static, str>>) -> ErrorData {
+    let method = method.into();
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {method}"), None)
+}
+
+/// A name of the client's, short enough to repeat.
+fn shown(name: &str) -> String {
+    name.chars().take(128).collect()
+}

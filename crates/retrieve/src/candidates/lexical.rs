@@ -1,0 +1,30 @@
+//! Candidates by words: BM25 over the weighted terms of the query.
+
+use index::{LexicalQuery, QueryTerm, Snapshot};
+use model::{DocType, IndexKind, Ranked};
+
+use crate::filter::CompiledFilter;
+use crate::parse::Parsed;
+
+pub(crate) fn candidates(
+    snapshot: &Snapshot,
+    kind: IndexKind,
+    parsed: &Parsed,
+    filter: &CompiledFilter,
+    limit: usize,
+) -> Vec<Ranked> {
+    if parsed.terms.is_empty() || limit == 0 {
+        return Vec::new();
+    }
+    let terms: Vec<QueryTerm> = parsed
+        .terms
+        .iter()
+        .map(|term| QueryTerm { token: term.token.clone(), weight: term.weight })
+        .collect();
+    let admit = |path: &str, doc_type: DocType| filter.admits(path, doc_type);
+    let admit: Option<&dyn Fn(&str, DocType) -> bool> =
+        if filter.admits_everything() { None } else { Some(&admit) };
+    let mut ranked = snapshot.lexical(&LexicalQuery { terms: &terms, kind: Some(kind), admit, limit });
+    ranked.retain(|each| each.score.is_finite() && each.score > 0.0);
+    ranked
+}

@@ -1,0 +1,71 @@
+//! The candidates of one index: what the words find and what the vectors find, looked up once.
+
+mod lexical;
+mod vector;
+
+use std::collections::HashMap;
+
+use index::{Snapshot, StoredChunk};
+use model::{ChunkId, EmbedError, Embedder, Failure, IndexKind};
+
+use crate::filter::CompiledFilter;
+use crate::parse::Parsed;
+
+/// A chunk that may be a hit, with its score in each ranking that found it.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub chunk: StoredChunk,
+    /// BM25, above zero.
+    pub lexical: Option<f32>,
+    /// Cosine, from -1 to 1.
+    pub cosine: Option<f32>,
+}
+
+/// What one index offers for a query.
+#[derive(Debug, Default)]
+pub struct Pool {
+    pub candidates: Vec<Candidate>,
+    /// The query could not be embedded, so that only words were searched.
+    pub vector_error: Option<EmbedError>,
+}
+
+/// Asks both rankings of one index for their best `limit` chunks.
+pub(crate) fn gather(
+    snapshot: &Snapshot,
+    embedder: &dyn Embedder,
+    kind: IndexKind,
+    text: &str,
+    parsed: &Parsed,
+    filter: &CompiledFilter,
+    limit: usize,
+) -> Result<Pool, Failure> {
+    let by_words = lexical::candidates(snapshot, kind, parsed, filter, limit);
+    let (by_vector, vector_error) = match vector::candidates(snapshot, embedder, kind, text, filter, limit) {
+        Ok(ranked) => (ranked, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+
+    let mut scores: HashMap<ChunkId, (Option<f32>, Option<f32>)> = HashMap::new();
+    let mut order = Vec::with_capacity(by_words.len() + by_vector.len());
+    for ranked in &by_words {
+        order.push(ranked.chunk);
+        scores.insert(ranked.chunk, (Some(ranked.score), None));
+    }
+    for ranked in &by_vector {
+        let entry = scores.entry(ranked.chunk).or_insert_with(|| {
+            order.push(ranked.chunk);
+            (None, None)
+        });
+        entry.1 = Some(ranked.score);
+    }
+    let candidates = snapshot
+        .chunks(&order)
+        .map_err(Failure::from)?
+        .into_iter()
+        .map(|chunk| {
+            let (lexical, cosine) = scores.get(&chunk.id).copied().unwrap_or_default();
+            Candidate { chunk, lexical, cosine }
+        })
+        .collect();
+    Ok(Pool { candidates, vector_error })
+}

@@ -1,0 +1,349 @@
+//! From candidates to ranked hits: the two rankings added, the cheap signals applied, the indices merged.
+//!
+//! Everything here is a function of its arguments, in a fixed order: the same candidates give the same
+//! scores, bit for bit.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use index::StoredChunk;
+use model::IndexKind;
+
+use crate::candidates::Candidate;
+use crate::definition::is_definition;
+use crate::matcher::{Found, Matcher};
+use crate::parse::Parsed;
+use crate::place::Place;
+use crate::weights;
+
+/// A chunk with its final score and how it came about.
+#[derive(Debug, Clone)]
+pub struct Scored {
+    pub chunk: StoredChunk,
+    /// From 0 to 1.
+    pub score: f32,
+    pub breakdown: Breakdown,
+}
+
+/// Every part of a score. The parts up to `phrase` are added, the factors after it multiplied.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Breakdown {
+    /// BM25 relative to the best candidate of the index.
+    pub lexical: f32,
+    /// Cosine relative to the best candidate of the index.
+    pub vector: f32,
+    /// Share of the query's weight whose words stand in the chunk or its path.
+    pub coverage: f32,
+    pub defines_identifier: f32,
+    pub defines_words: f32,
+    pub file_stem: f32,
+    pub folders: f32,
+    pub coherence: f32,
+    pub phrase: f32,
+    /// Tests, examples and the like.
+    pub place: f32,
+    /// Further chunks of the same file, and copies of another hit's text.
+    pub repetition: f32,
+}
+
+/// The ranked candidates of one index.
+#[derive(Debug, Clone, Default)]
+pub struct Ranking {
+    /// Best first; the best has score 1.
+    pub scored: Vec<Scored>,
+    /// How well the index answers: the share of the query's weight that its best candidates cover.
+    pub strength: f32,
+}
+
+/// What the query's words weigh, over the candidates of all indices at once, so that the indices can be
+/// compared.
+#[derive(Debug, Clone)]
+pub struct TermWeights {
+    matcher: Matcher,
+    /// One per term of the matcher; they add up to 1.
+    shares: Vec<f32>,
+}
+
+impl TermWeights {
+    /// Terms that few candidates hold tell candidates apart, so they weigh more. Stop words count only in
+    /// a query that has nothing else.
+    pub fn new<'a>(parsed: &Parsed, candidates: impl Iterator<Item = &'a Candidate>) -> TermWeights {
+        let content: Vec<_> = parsed.terms.iter().filter(|term| !term.stop).collect();
+        let terms = if content.is_empty() { parsed.terms.iter().collect() } else { content };
+        let matcher = Matcher::new(terms.iter().map(|term| term.token.as_str()));
+        let mut holders = vec![0u32; terms.len()];
+        let mut total = 0u32;
+        let mut seen = vec![false; terms.len()];
+        for candidate in candidates {
+            total += 1;
+            seen.fill(false);
+            for found in matcher.find(&candidate.chunk.text) {
+                seen[found.term] = true;
+            }
+            for (count, seen) in holders.iter_mut().zip(&seen) {
+                *count += u32::from(*seen);
+            }
+        }
+        let raw: Vec<f32> = terms
+            .iter()
+            .zip(&holders)
+            .map(|(term, holders)| {
+                let (n, df) = (total as f32, *holders as f32);
+                term.weight * (1.0 + (n - df + 0.5) / (df + 0.5)).ln().max(0.1)
+            })
+            .collect();
+        let sum: f32 = raw.iter().sum();
+        let shares = if sum > 0.0 { raw.iter().map(|weight| weight / sum).collect() } else { raw };
+        TermWeights { matcher, shares }
+    }
+
+    fn share_of(&self, found: impl Iterator<Item = usize>) -> f32 {
+        let mut seen = vec![false; self.shares.len()];
+        found.for_each(|term| seen[term] = true);
+        let share: f32 = self.shares.iter().zip(seen).filter(|(_, seen)| *seen).map(|(share, _)| share).sum();
+        share.min(1.0)
+    }
+}
+
+/// Ranks the candidates of one index.
+pub fn rank(
+    parsed: &Parsed,
+    terms: &TermWeights,
+    candidates: Vec<Candidate>,
+    vector_share: f32,
+    prefix: &str,
+) -> Ranking {
+    let candidates: Vec<Candidate> = candidates
+        .into_iter()
+        .filter(|c| c.lexical.is_some() || c.cosine.is_some_and(|cosine| cosine >= weights::VECTOR_FLOOR))
+        .collect();
+    let best = |score: fn(&Candidate) -> Option<f32>| {
+        candidates.iter().filter_map(score).fold(0.0_f32, f32::max)
+    };
+    let best_lexical = best(|c| c.lexical);
+    let best_cosine = best(|c| c.cosine);
+
+    let mut parts: Vec<Breakdown> = candidates
+        .iter()
+        .map(|candidate| {
+            let mut part = signals(parsed, terms, &candidate.chunk);
+            part.lexical = relative(candidate.lexical, best_lexical);
+            part.vector = relative(candidate.cosine, best_cosine);
+            part.place = Place::of(&candidate.chunk.rel_path).factor(parsed, prefix);
+            part.repetition = 1.0;
+            part
+        })
+        .collect();
+    let base = |part: &Breakdown| part.lexical * (1.0 - vector_share) + part.vector * vector_share;
+
+    let mut of_file: HashMap<&str, f32> = HashMap::new();
+    for (candidate, part) in candidates.iter().zip(&parts) {
+        *of_file.entry(&candidate.chunk.rel_path).or_default() += base(part);
+    }
+    let best_file = of_file.values().copied().fold(0.0_f32, f32::max);
+    for (candidate, part) in candidates.iter().zip(&mut parts) {
+        let sum = of_file[candidate.chunk.rel_path.as_str()];
+        part.coherence = relative(Some(sum), best_file);
+    }
+
+    let strength = strength(&candidates, &parts);
+    let mut scored: Vec<Scored> = candidates
+        .into_iter()
+        .zip(parts)
+        .map(|(candidate, breakdown)| {
+            let sum = base(&breakdown)
+                + weights::COVERAGE * breakdown.coverage
+                + weights::DEFINES_IDENTIFIER * breakdown.defines_identifier
+                + weights::DEFINES_WORDS * breakdown.defines_words
+                + weights::FILE_STEM * breakdown.file_stem
+                + weights::FOLDERS * breakdown.folders
+                + weights::COHERENCE * breakdown.coherence
+                + weights::PHRASE * breakdown.phrase;
+            Scored { chunk: candidate.chunk, score: sum * breakdown.place, breakdown }
+        })
+        .collect();
+    scored.sort_by(by_rank);
+    repetition(&mut scored);
+    scored.sort_by(by_rank);
+    normalise(&mut scored);
+    Ranking { scored, strength }
+}
+
+/// Merges the indices: each is normalised by itself (its best hit is 1, a chunk that matches nothing would
+/// be 0), then weighed by how well it answers, so that the best of a poor index does not stand beside the
+/// best of a good one. No chunk appears twice; the better score stays.
+pub fn merge(rankings: Vec<(IndexKind, Ranking)>, k: usize) -> Vec<Scored> {
+    let mut merged: Vec<Scored> = Vec::new();
+    for (_, mut ranking) in rankings {
+        for scored in &mut ranking.scored {
+            scored.score *= ranking.strength;
+        }
+        merged.append(&mut ranking.scored);
+    }
+    merged.sort_by(by_rank);
+    let mut seen = std::collections::HashSet::new();
+    merged.retain(|scored| seen.insert(scored.chunk.id));
+    merged.truncate(k);
+    merged
+}
+
+/// Score, then path, then position: a total order, so that equal scores never depend on who came first.
+fn by_rank(a: &Scored, b: &Scored) -> Ordering {
+    b.score
+        .total_cmp(&a.score)
+        .then_with(|| a.chunk.rel_path.cmp(&b.chunk.rel_path))
+        .then_with(|| a.chunk.ordinal.cmp(&b.chunk.ordinal))
+        .then_with(|| a.chunk.id.cmp(&b.chunk.id))
+}
+
+fn relative(score: Option<f32>, best: f32) -> f32 {
+    match score {
+        Some(score) if best > 0.0 => (score / best).clamp(0.0, 1.0),
+        _ => 0.0,
+    }
+}
+
+/// The mean coverage of the few best-covering candidates. Candidates found by vector alone count by their
+/// cosine: they answer, but without a word in common.
+fn strength(candidates: &[Candidate], parts: &[Breakdown]) -> f32 {
+    let mut answers: Vec<f32> = candidates
+        .iter()
+        .zip(parts)
+        .map(|(candidate, part)| {
+            let by_meaning = if candidate.lexical.is_none() { candidate.cosine.unwrap_or(0.0) } else { 0.0 };
+            part.coverage.max(by_meaning * weights::VECTOR_FLOOR).clamp(0.0, 1.0)
+        })
+        .collect();
+    answers.sort_by(|a, b| b.total_cmp(a));
+    answers.truncate(weights::WIDEN_SAMPLE);
+    if answers.is_empty() { 0.0 } else { answers.iter().sum::<f32>() / answers.len() as f32 }
+}
+
+/// Everything that the chunk's own text and path say.
+fn signals(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk) -> Breakdown {
+    let in_text = terms.matcher.find(&chunk.text);
+    let (folders, name) = chunk.rel_path.rsplit_once('/').unwrap_or(("", &chunk.rel_path));
+    let stem = name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    let in_stem = terms.matcher.find(stem);
+    let in_folders = terms.matcher.find(folders);
+
+    let all = in_text.iter().chain(&in_stem).chain(&in_folders).map(|found| found.term);
+    let (defines_identifier, defines_words) = definitions(parsed, terms, chunk, &in_text);
+    Breakdown {
+        coverage: terms.share_of(all),
+        defines_identifier,
+        defines_words,
+        file_stem: terms.share_of(in_stem.iter().map(|f| f.term)) * (0.5 + 0.5 * covered(stem, &in_stem)),
+        folders: terms.share_of(in_folders.iter().map(|f| f.term)),
+        phrase: phrases(parsed, &chunk.text),
+        ..Breakdown::default()
+    }
+}
+
+/// The share of the letters of `name` that query words account for.
+fn covered(name: &str, found: &[Found]) -> f32 {
+    let letters = name.chars().filter(|c| c.is_alphanumeric()).count();
+    if letters == 0 {
+        return 0.0;
+    }
+    let mut reached = 0;
+    let mut count = 0;
+    let mut places: Vec<_> = found.iter().map(|f| (f.start, f.end)).collect();
+    places.sort_unstable();
+    for (start, end) in places {
+        let start = start.max(reached);
+        if start < end {
+            count += name[start..end].chars().filter(|c| c.is_alphanumeric()).count();
+            reached = end;
+        }
+    }
+    count as f32 / letters as f32
+}
+
+/// Whether the chunk defines a name that the query spells (0, or 1), and how much of the query's words the
+/// best name it defines is made of (0 to 1).
+fn definitions(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk, found: &[Found]) -> (f32, f32) {
+    let text = &chunk.text;
+    let mut places: Vec<Found> = found.to_vec();
+    places.sort_unstable_by_key(|f| (f.start, f.end));
+    let (mut identifier, mut words) = (0.0_f32, 0.0_f32);
+    let mut next = 0;
+    let mut looked_at = 0;
+    while next < places.len() && looked_at < MAX_NAMES {
+        let (start, end) = name_around(text, places[next].start, places[next].end);
+        let first = next;
+        while next < places.len() && places[next].start < end {
+            next += 1;
+        }
+        looked_at += 1;
+        let name = &text[start..end];
+        let heading = chunk.kind == IndexKind::Text;
+        let is_defined =
+            if heading { is_heading(text, start) } else { is_definition(text, start, end) };
+        if !is_defined {
+            continue;
+        }
+        if let Some(spelled) = parsed.identifiers.iter().find(|i| i.eq_ignore_ascii_case(name)) {
+            identifier = identifier.max(if spelled == name { 1.0 } else { 0.7 });
+        }
+        let inside: Vec<Found> = places[first..next]
+            .iter()
+            .map(|f| Found { term: f.term, start: f.start - start, end: f.end.min(end) - start })
+            .collect();
+        let share = terms.share_of(inside.iter().map(|f| f.term));
+        let covered = covered(name, &inside);
+        words = words.max(share * covered * covered);
+    }
+    (identifier, words)
+}
+
+/// Names looked at per chunk; a chunk that mentions the query's words more often is a list.
+const MAX_NAMES: usize = 300;
+
+fn name_around(text: &str, start: usize, end: usize) -> (usize, usize) {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let before = text[..start].char_indices().rev().take_while(|(_, c)| is_name(*c)).last();
+    let after = text[end..].find(|c| !is_name(c)).map_or(text.len(), |at| end + at);
+    (before.map_or(start, |(at, _)| at), after)
+}
+
+/// A Markdown heading is the definition of prose.
+fn is_heading(text: &str, at: usize) -> bool {
+    let line_start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let line = text[line_start..at].trim_start();
+    line.starts_with('#') && line.trim_start_matches('#').starts_with(' ')
+}
+
+/// The share of the quoted phrases that stand in the text, whatever their case.
+fn phrases(parsed: &Parsed, text: &str) -> f32 {
+    if parsed.phrases.is_empty() {
+        return 0.0;
+    }
+    let text = text.to_lowercase();
+    let present = parsed.phrases.iter().filter(|phrase| text.contains(&phrase.to_lowercase())).count();
+    present as f32 / parsed.phrases.len() as f32
+}
+
+/// Lowers every further chunk of a file, and copies of a text already listed.
+fn repetition(scored: &mut [Scored]) {
+    let mut of_file: HashMap<String, i32> = HashMap::new();
+    let mut texts: HashMap<String, ()> = HashMap::new();
+    for each in scored.iter_mut() {
+        let factor = if texts.insert(each.chunk.text.trim().to_owned(), ()).is_some() {
+            weights::COPY
+        } else {
+            let earlier = of_file.entry(each.chunk.rel_path.clone()).or_insert(0);
+            *earlier += 1;
+            weights::SATURATION.powi(*earlier - 1)
+        };
+        each.breakdown.repetition = factor;
+        each.score *= factor;
+    }
+}
+
+fn normalise(scored: &mut [Scored]) {
+    let best = scored.first().map_or(0.0, |first| first.score);
+    for each in scored {
+        each.score = if best > 0.0 { (each.score / best).clamp(0.0, 1.0) } else { 1.0 };
+    }
+}

@@ -1,0 +1,260 @@
+//! From a question to weighted lexical terms, quoted phrases and spelled-out identifiers.
+
+use std::collections::HashMap;
+
+use crate::weights;
+
+/// Only this much of a query is read. Nobody types more; a pasted log can be larger.
+pub const MAX_QUERY_BYTES: usize = 64 * 1024;
+
+/// Tokens read from the query, repeated ones included.
+pub const MAX_QUERY_TOKENS: usize = 2_000;
+
+/// Distinct terms searched for. Each costs a walk through its postings.
+pub const MAX_TERMS: usize = 256;
+
+/// A query, read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parsed {
+    /// In order of appearance, without repetition.
+    pub terms: Vec<Term>,
+    /// The texts between double quotes.
+    pub phrases: Vec<String>,
+    /// Names written as code writes them (`parseHeader`, `parse_header`, `http::Server`), the last part of
+    /// a qualified one.
+    pub identifiers: Vec<String>,
+    /// The whole query is one name.
+    pub is_symbol: bool,
+    /// Something of the query was left out because of the limits above.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Term {
+    pub token: String,
+    pub weight: f32,
+    pub stop: bool,
+}
+
+impl Parsed {
+    pub fn new(query: &str) -> Parsed {
+        let text = cut(query, MAX_QUERY_BYTES);
+        let mut truncated = text.len() < query.len();
+        let tokens = index::tokens::query_tokens(text);
+        truncated |= tokens.len() > MAX_QUERY_TOKENS;
+
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut order: Vec<&str> = Vec::new();
+        for token in tokens.iter().take(MAX_QUERY_TOKENS) {
+            let count = counts.entry(token).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                order.push(token);
+            }
+        }
+        if order.len() > MAX_TERMS {
+            truncated = true;
+            // Stop words go first; the sort is stable, so the rest keeps its order.
+            order.sort_by_key(|token| is_stop_word(token));
+            order.truncate(MAX_TERMS);
+        }
+        let terms = order
+            .into_iter()
+            .map(|token| {
+                let stop = is_stop_word(token);
+                let repeated = 1.0 + weights::REPEATED_TERM * (counts[token] as f32).ln();
+                let weight = if stop { weights::STOP_WORD } else { repeated };
+                Term { token: token.to_owned(), weight, stop }
+            })
+            .collect();
+
+        let names = names(text);
+        let is_symbol = matches!(names.as_slice(), [only] if only.fills(text));
+        let identifiers = names
+            .iter()
+            .filter(|name| is_symbol || name.spelled_as_code)
+            .map(|name| name.last.to_owned())
+            .fold(Vec::new(), |mut list, name| {
+                if !list.contains(&name) && list.len() < MAX_IDENTIFIERS {
+                    list.push(name);
+                }
+                list
+            });
+        Parsed { terms, phrases: phrases(text), identifiers, is_symbol, truncated }
+    }
+
+    pub fn tokens(&self) -> Vec<String> {
+        self.terms.iter().map(|term| term.token.clone()).collect()
+    }
+
+    /// Whether the query speaks of any of these words; used to see that tests or examples are wanted.
+    pub fn mentions(&self, words: &[&str]) -> bool {
+        self.terms.iter().any(|term| words.contains(&term.token.as_str()))
+    }
+}
+
+const MAX_IDENTIFIERS: usize = 16;
+const MAX_PHRASES: usize = 8;
+
+/// The longest start of the text of at most `bytes` that ends between two characters.
+pub(crate) fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+fn phrases(text: &str) -> Vec<String> {
+    let mut parts = text.split('"');
+    parts.next();
+    let mut phrases = Vec::new();
+    // Pairs: inside, outside. A last inside without its closing quote is not a phrase.
+    while let (Some(inside), Some(_outside)) = (parts.next(), parts.next()) {
+        let phrase = inside.trim();
+        if phrase.chars().count() >= 2 && phrases.len() < MAX_PHRASES {
+            phrases.push(phrase.to_owned());
+        }
+    }
+    phrases
+}
+
+/// A word of the query that could name something in code.
+struct Name<'a> {
+    /// As written, qualifiers included.
+    whole: &'a str,
+    last: &'a str,
+    spelled_as_code: bool,
+}
+
+impl Name<'_> {
+    /// Nothing else is in the query but the call or macro signs of the name itself.
+    fn fills(&self, text: &str) -> bool {
+        let text = text.trim().trim_matches('`');
+        let text = text.strip_suffix("()").unwrap_or(text);
+        text.trim_end_matches('!') == self.whole
+    }
+}
+
+fn names(text: &str) -> Vec<Name<'_>> {
+    text.split(|c: char| !(is_name(c) || matches!(c, ':' | '.' | '#')))
+        .map(|word| word.trim_matches([':', '.', '#']))
+        .filter(|word| !word.is_empty())
+        .map(|whole| {
+            let parts = whole.split([':', '.', '#']).filter(|part| !part.is_empty());
+            let qualified = parts.clone().count() > 1;
+            let last = parts.last().unwrap_or(whole);
+            let starts_like_a_name = last.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$');
+            // `main.rs` is a file, `3.14` a number: only the parts decide.
+            let spelled_as_code = starts_like_a_name && (has_inner_case(last) || (qualified && whole.contains("::")));
+            Name { whole, last, spelled_as_code }
+        })
+        .filter(|name| name.last.chars().count() >= 2)
+        .collect()
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+/// `snake_case`, `camelCase`, `HTTPServer`, `MAX_SIZE`; not `Paris`, not `NASA`.
+fn has_inner_case(word: &str) -> bool {
+    let inner = word.trim_matches('_');
+    if inner.contains('_') || word.starts_with('_') {
+        return inner.chars().any(char::is_alphabetic);
+    }
+    let mut previous_lower = false;
+    let mut uppers = 0;
+    let mut lowers = 0;
+    for c in inner.chars() {
+        if c.is_uppercase() {
+            if previous_lower {
+                return true;
+            }
+            uppers += 1;
+        } else if c.is_lowercase() {
+            lowers += 1;
+        }
+        previous_lower = c.is_lowercase() || c.is_ascii_digit();
+    }
+    // Two capitals at the front and small letters behind: `HTTPServer`, `IOError`. "PDFs" is a plural.
+    uppers >= 2 && lowers >= 2
+}
+
+/// Words of questions and of grammar. Not in the list: words that are also names in code (`for` is here
+/// because it is grammar far more often; `new`, `get`, `set`, `type`, `class` are not).
+pub fn is_stop_word(token: &str) -> bool {
+    STOP_WORDS.binary_search(&token).is_ok()
+}
+
+/// Sorted, for the binary search.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but",
+    "by", "can", "could", "did", "do", "does", "doing", "done", "each", "for", "from", "had", "has", "have",
+    "having", "he", "her", "here", "his", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my",
+    "no", "nor", "not", "of", "on", "or", "our", "over", "she", "should", "so", "some", "such", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to",
+    "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with",
+    "would", "you", "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn stop_words_are_sorted_and_light() {
+        assert!(STOP_WORDS.is_sorted());
+        let parsed = Parsed::new("how does the parser work");
+        let weight = |token: &str| parsed.terms.iter().find(|t| t.token == token).map(|t| t.weight);
+        assert!(weight("the").unwrap() < weight("parser").unwrap());
+        assert!(weight("how").unwrap() > 0.0, "never dropped");
+    }
+
+    #[test]
+    fn identifiers_are_told_from_words() {
+        let identifiers = |text| Parsed::new(text).identifiers;
+        assert_eq!(identifiers("where is parseHeader called"), ["parseHeader"]);
+        assert_eq!(identifiers("what does parse_header do?"), ["parse_header"]);
+        assert_eq!(identifiers("HTTPAdapter retries"), ["HTTPAdapter"]);
+        assert_eq!(identifiers("how does http::Server::bind work"), ["bind"]);
+        assert_eq!(identifiers("The weather in Paris by NASA, as PDFs"), Vec::<String>::new());
+        assert_eq!(identifiers("release 3.14 of main.rs"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_query_of_one_name_is_a_symbol() {
+        for symbol in ["Session", "send()", "`retry`", "println!", "std::fmt::Display", "_private", "get_x"] {
+            assert!(Parsed::new(symbol).is_symbol, "{symbol}");
+        }
+        for words in ["session retry", "", "???", "a b", "\"x y\""] {
+            assert!(!Parsed::new(words).is_symbol, "{words}");
+        }
+        assert_eq!(Parsed::new("std::fmt::Display").identifiers, ["Display"]);
+    }
+
+    #[test]
+    fn quoted_phrases_are_noted() {
+        assert_eq!(Parsed::new("find \"exact words\" and \"\" and \"open").phrases, ["exact words"]);
+    }
+
+    #[test]
+    fn a_huge_query_is_cut_and_says_so() {
+        let huge = "word ".repeat(300_000);
+        let parsed = Parsed::new(&huge);
+        assert!(parsed.truncated);
+        assert!(!Parsed::new("short").truncated);
+
+        let many: String = (0..1_900).map(|i| format!("w{i}x ")).collect();
+        let parsed = Parsed::new(&many);
+        assert!(parsed.truncated);
+        assert!(parsed.terms.len() <= MAX_TERMS);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_query(text in any::<String>()) {
+            let parsed = Parsed::new(&text);
+            prop_assert!(parsed.terms.len() <= MAX_TERMS);
+            prop_assert!(parsed.terms.iter().all(|t| t.weight.is_finite() && t.weight > 0.0));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a file's path says about its worth as an answer: tests, examples, vendored, generated, package fronts.
+
+use crate::parse::Parsed;
+use crate::weights;
+
+/// The role of a file, read off its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Ordinary,
+    Test,
+    Example,
+    Vendored,
+    Generated,
+    PackageFront,
+    Declarations,
+}
+
+impl Place {
+    pub fn of(path: &str) -> Place {
+        let path = path.to_lowercase();
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let in_folder = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
+        let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+        if in_folder(VENDOR_FOLDERS) {
+            Place::Vendored
+        } else if in_folder(TEST_FOLDERS) || is_test_name(name, stem) {
+            Place::Test
+        } else if is_generated_name(name) || in_folder(GENERATED_FOLDERS) {
+            Place::Generated
+        } else if in_folder(EXAMPLE_FOLDERS) || stem.starts_with("example") {
+            Place::Example
+        } else if name.ends_with(".d.ts") || name.ends_with(".pyi") {
+            Place::Declarations
+        } else if PACKAGE_FRONTS.contains(&name) {
+            Place::PackageFront
+        } else {
+            Place::Ordinary
+        }
+    }
+
+    /// The factor on the score, 1 where the query or the filter's prefix asks for such files.
+    pub fn factor(self, query: &Parsed, prefix: &str) -> f32 {
+        let (factor, words): (f32, &[&str]) = match self {
+            Place::Ordinary => return 1.0,
+            Place::Test => (weights::TESTS, TEST_WORDS),
+            Place::Example => (weights::EXAMPLES, EXAMPLE_WORDS),
+            Place::Vendored => (weights::VENDORED, VENDOR_FOLDERS),
+            Place::Generated => (weights::GENERATED, GENERATED_WORDS),
+            Place::PackageFront => (weights::PACKAGE_FRONT, &["__init__", "index", "mod"]),
+            Place::Declarations => (weights::DECLARATIONS, DECLARATION_WORDS),
+        };
+        let asked = query.mentions(words) || (!prefix.is_empty() && Place::of(prefix) == self);
+        if asked { 1.0 } else { factor }
+    }
+}
+
+const TEST_FOLDERS: &[&str] =
+    &["test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e", "__mocks__"];
+const TEST_WORDS: &[&str] =
+    &["test", "tests", "testing", "tested", "spec", "specs", "fixture", "fixtures", "mock", "mocks", "e2e"];
+
+const EXAMPLE_FOLDERS: &[&str] =
+    &["example", "examples", "sample", "samples", "demo", "demos", "docs_src", "benchmarks", "bench", "benches"];
+const EXAMPLE_WORDS: &[&str] = &[
+    "example", "examples", "sample", "samples", "demo", "demos", "tutorial", "benchmark", "benchmarks", "bench",
+];
+
+const VENDOR_FOLDERS: &[&str] =
+    &["vendor", "vendored", "_vendor", "third_party", "thirdparty", "3rdparty", "node_modules", "external"];
+
+const GENERATED_FOLDERS: &[&str] = &["generated", "__generated__", "dist", "build", "out", "target"];
+const GENERATED_WORDS: &[&str] = &["generated", "minified", "lock", "lockfile", "changelog", "dist", "build"];
+
+const DECLARATION_WORDS: &[&str] = &["declaration", "declarations", "stub", "stubs", "typing", "typings", "pyi"];
+
+const PACKAGE_FRONTS: &[&str] = &[
+    "__init__.py", "index.js", "index.ts", "index.mjs", "index.tsx", "mod.rs", "package-info.java", "doc.go",
+];
+
+fn is_test_name(name: &str, stem: &str) -> bool {
+    stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || stem == "conftest"
+}
+
+fn is_generated_name(name: &str) -> bool {
+    name.contains(".min.")
+        || name.contains(".generated.")
+        || name.contains(".pb.")
+        || name.contains("_pb2")
+        || name.ends_with(".map")
+        || name.ends_with(".lock")
+        || name.ends_with("-lock.json")
+        || name.ends_with("-lock.yaml")
+        || name == "go.sum"
+        || name.starts_with("zz_generated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        for (path, place) in [
+            ("src/main.rs", Place::Ordinary),
+            ("tests/it/main.rs", Place::Test),
+            ("pkg/server_test.go", Place::Test),
+            ("src/app.spec.ts", Place::Test),
+            ("src/testament.py", Place::Ordinary),
+            ("vendor/x/y.go", Place::Vendored),
+            ("examples/a.rs", Place::Example),
+            ("web/app.min.js", Place::Generated),
+            ("Cargo.lock", Place::Generated),
+            ("src/pkg/__init__.py", Place::PackageFront),
+            ("types/x.d.ts", Place::Declarations),
+        ] {
+            assert_eq!(Place::of(path), place, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_does_not_sink() {
+        let plain = Parsed::new("session handling");
+        let asked = Parsed::new("session tests");
+        assert_eq!(Place::Test.factor(&plain, ""), weights::TESTS);
+        assert_eq!(Place::Test.factor(&asked, ""), 1.0);
+        assert_eq!(Place::Test.factor(&plain, "tests/it/"), 1.0);
+        assert_eq!(Place::Ordinary.factor(&plain, ""), 1.0);
+    }
+}

@@ -1,0 +1,127 @@
+//! Clients that open a session and never come back: memory returns, honest clients are served throughout.
+
+use std::path::Path;
+use std::thread;
+
+use serde_json::json;
+
+use crate::{Client, Era, Folder, LEGACY, Program, Server};
+
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    pub sessions: usize,
+}
+
+#[derive(Debug)]
+pub struct SessionsReport {
+    pub opened: usize,
+    /// Refused at the cap.
+    pub refused: usize,
+    pub honest_calls: usize,
+    /// Resident bytes before, at the end of the flood, and after the idle time.
+    pub before: u64,
+    pub peak: u64,
+    pub after: u64,
+}
+
+impl SessionsReport {
+    /// Growth over the start, as a share of it.
+    pub fn growth(&self) -> f64 {
+        self.after as f64 / self.before as f64 - 1.0
+    }
+}
+
+pub fn sessions(binary: &Path, plan: &Sessions, tell: &dyn Fn(&str)) -> Result<SessionsReport, String> {
+    let folder = Folder::from(
+        "
+        //- .dir2mcp.yaml
+        version: 1
+        server:
+          session_inactivity_timeout: \"2s\"
+        //- notes.txt
+        The honest client looks for this lighthouse.
+        ",
+    );
+    let server = Program::new(binary, &folder).serve(&[]);
+    server.wait_indexed();
+    // The first thousand bring the allocator to its working size; growth after that is a leak.
+    flood(&server, 1_000.min(plan.sessions))?;
+    expire(&server);
+    let before = server.memory();
+
+    let step = (plan.sessions / 10).max(1);
+    let (mut opened, mut refused, mut honest_calls, mut peak) = (0, 0, 0, before);
+    let mut sent = 0;
+    while sent < plan.sessions {
+        let size = step.min(plan.sessions - sent);
+        // A client from before the flood and one without a session, while two threads flood.
+        let results = thread::scope(|scope| {
+            let halves = [size / 2, size - size / 2];
+            let server = &server;
+            let flooders: Vec<_> = halves.map(|half| scope.spawn(move || flood(server, half))).into();
+            let mut calls = 0;
+            let mut clients = vec![server.client(Era::Modern)];
+            while flooders.iter().any(|flooder| !flooder.is_finished()) {
+                for client in &mut clients {
+                    let answer = client.expect("dir2mcp.search", json!({ "query": "lighthouse", "k": 1 }));
+                    assert_eq!(answer["hits"][0]["rel_path"], "notes.txt", "an honest client is served");
+                    calls += 1;
+                }
+            }
+            (flooders.into_iter().map(|flooder| flooder.join()).collect::<Vec<_>>(), calls)
+        });
+        honest_calls += results.1;
+        for result in results.0 {
+            let (good, bad) = result.map_err(|_| "a flooding thread panicked".to_owned())??;
+            opened += good;
+            refused += bad;
+        }
+        sent += size;
+        peak = peak.max(server.memory());
+        tell(&format!("{sent} sessions, {refused} refused, {} MB", server.memory() >> 20));
+    }
+    expire(&server);
+    Ok(SessionsReport { opened, refused, honest_calls, before, peak, after: server.memory() })
+}
+
+/// Opens sessions on one connection and forgets them. Returns how many were granted and refused.
+fn flood(server: &Server, count: usize) -> Result<(usize, usize), String> {
+    let (mut opened, mut refused) = (0, 0);
+    let mut client = server.stranger(Era::Legacy);
+    for _ in 0..count {
+        client.session = None;
+        let message = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": crate::initialize_params(LEGACY)
+        });
+        let response =
+            client.connection.send(&client.envelope(&message)).map_err(|error| error.to_string())?;
+        match response.status {
+            200 => opened += 1,
+            429 | 503 => refused += 1,
+            other => return Err(format!("initialize answered {other}: {}", response.text())),
+        }
+    }
+    Ok((opened, refused))
+}
+
+/// Waits until a session opened now has expired; the older ones have then expired too.
+fn expire(server: &Server) {
+    // At the cap nobody gets in until old sessions have expired.
+    let last = server.poll("a free session", |_| {
+        let mut client = server.stranger(Era::Legacy);
+        (client.initialize(LEGACY).status == 200).then_some(client)
+    });
+    let session = last.session.clone().expect("a session id");
+    let started = std::time::Instant::now();
+    server.poll("the session to expire", |_| {
+        // Asking keeps a session alive, so nobody asks until its time is over.
+        if started.elapsed() < std::time::Duration::from_millis(4_500) {
+            return None;
+        }
+        let mut client = server.stranger(Era::Legacy);
+        client.session = Some(session.clone());
+        let message = client.message("ping", json!({}));
+        let status = client.connection.send(&client.envelope(&message)).expect("the server answers").status;
+        (status == 404).then_some(())
+    });
+}
