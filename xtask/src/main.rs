@@ -1,1 +1,99 @@
-fn main() {}
+//! The project's own commands: `cargo xtask test` runs every test there is; the rest are its parts and the long
+//! versions that nobody wants to wait for.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
+
+mod bench;
+mod clients;
+mod conformance;
+mod crash;
+mod docs;
+mod edits;
+mod licences;
+mod process;
+mod sessions;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test [--list] [--only NAME]...   everything: format, lints, licences, tests, conformance,
+                                   real clients, docs
+  tools                            install what the external suites need, into target/tools
+  conformance                      the official MCP conformance suite against the built binary
+  clients                          the Python and TypeScript clients and the inspector against it
+  docs [--check]                   write the generated reference pages, or check that they are current
+  crash [--kills N] [--files N] [--seed N]
+                                   kill -9 while indexing (default 200 times), then compare with a clean build
+  edits [--edits N] [--files N] [--seed N]
+                                   edit a watched folder (default 1000 times), then compare with a clean build
+  sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
+  bench [--tree PATH] [--growth] [--write]
+                                   measure speed as ratios; --write puts them in docs/performance.md
+";
+
+fn main() -> ExitCode {
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let command = if args.is_empty() { String::new() } else { args.remove(0) };
+    let mut args = Args(args);
+    let result = match command.as_str() {
+        "test" => test::run(&mut args),
+        "tools" => tools::install().map(drop),
+        "conformance" => conformance::run(),
+        "clients" => clients::run(),
+        "docs" => docs::run(&mut args),
+        "crash" => crash::run(&mut args),
+        "edits" => edits::run(&mut args),
+        "sessions" => sessions::run(&mut args),
+        "bench" => bench::run(&mut args),
+        "" | "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        other => Err(format!("no command {other:?}\n\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The arguments after the command.
+struct Args(Vec<String>);
+
+impl Args {
+    /// Takes a switch; true if it was there.
+    fn switch(&mut self, name: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|arg| arg != name);
+        self.0.len() < before
+    }
+
+    /// Takes an option and its value.
+    fn value(&mut self, name: &str) -> Result<Option<String>, String> {
+        let Some(position) = self.0.iter().position(|arg| arg == name) else { return Ok(None) };
+        self.0.remove(position);
+        if position == self.0.len() {
+            return Err(format!("{name} needs a value"));
+        }
+        Ok(Some(self.0.remove(position)))
+    }
+
+    fn number(&mut self, name: &str, default: usize) -> Result<usize, String> {
+        match self.value(name)? {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| format!("{name} needs a number, not {text:?}")),
+        }
+    }
+
+    /// What nobody took is a mistake.
+    fn done(&self) -> Result<(), String> {
+        self.0.first().map_or(Ok(()), |arg| Err(format!("unknown argument {arg:?}\n\n{HELP}")))
+    }
+}

@@ -2,6 +2,14 @@
 //!
 //! A tool is data and one function. MCP, the HTTP API, the command line and the tests call the same registry.
 
+mod arguments;
+pub mod dir2mcp;
+pub mod error_codes;
+mod registry;
 pub mod service;
+mod text;
+mod tool;
 
+pub use error_codes::{ERROR_CODES, ErrorKind, ErrorRow, error_codes_markdown, error_row};
+pub use registry::{Contract, Registry, RegistryError, ToolNames};
 pub use service::{CallContext, ProgressSink, ToolInfo, ToolResult, ToolService, UnknownTool};

@@ -111,7 +111,9 @@ impl Pattern {
             Body::NameEnd(end) => name.ends_with(end),
             Body::NameGlob(glob) => glob.matches(name),
             Body::Path(literal) => **literal == *path,
-            Body::PathGlob { start, rest } => path.strip_prefix(&**start).is_some_and(|tail| rest.matches(tail)),
+            Body::PathGlob { start, rest } => {
+                path.strip_prefix(&**start).is_some_and(|tail| rest.matches(tail))
+            }
         }
     }
 }
@@ -212,8 +214,10 @@ impl Glob {
                 tokens.push(token);
             }
         }
-        let shortest =
-            tokens.iter().filter(|token| matches!(token, Token::Byte(_) | Token::Any | Token::OneOf(_))).count();
+        let shortest = tokens
+            .iter()
+            .filter(|token| matches!(token, Token::Byte(_) | Token::Any | Token::OneOf(_)))
+            .count();
         Some(Glob { tokens: tokens.into(), shortest })
     }
 
@@ -251,7 +255,8 @@ impl Glob {
             if stepped {
                 token += 1;
                 at += 1;
-            } else if let Some((next, from)) = star.filter(|(_, from)| text.get(*from).is_some_and(|b| *b != b'/'))
+            } else if let Some((next, from)) =
+                star.filter(|(_, from)| text.get(*from).is_some_and(|b| *b != b'/'))
             {
                 star = Some((next, from + 1));
                 (token, at) = (next, from + 1);

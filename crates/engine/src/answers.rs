@@ -3,11 +3,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Generation, Query};
-use retrieve::SearchAnswer;
+use model::{Generation, Hit, IndexUsed, Query};
 
 /// Enough for the questions a few agents repeat; an answer is a few kilobytes.
 const CAPACITY: usize = 256;
+
+/// What is remembered: the hits, not the texts they were cut from.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) index_used: IndexUsed,
+    pub(crate) hits: Vec<Hit>,
+}
 
 #[derive(Default)]
 pub(crate) struct Answers {
@@ -17,11 +23,11 @@ pub(crate) struct Answers {
 #[derive(Default)]
 struct Inner {
     generation: Option<Generation>,
-    by_query: HashMap<Query, Arc<SearchAnswer>>,
+    by_query: HashMap<Query, Arc<Answer>>,
 }
 
 impl Answers {
-    pub(crate) fn get(&self, generation: Generation, query: &Query) -> Option<Arc<SearchAnswer>> {
+    pub(crate) fn get(&self, generation: Generation, query: &Query) -> Option<Arc<Answer>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.generation != Some(generation) {
             return None;
@@ -29,7 +35,7 @@ impl Answers {
         inner.by_query.get(query).cloned()
     }
 
-    pub(crate) fn put(&self, generation: Generation, query: Query, answer: Arc<SearchAnswer>) {
+    pub(crate) fn put(&self, generation: Generation, query: Query, answer: Arc<Answer>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         // An older answer may arrive late; it must not push out the newer ones.
         if inner.generation.is_some_and(|held| held > generation) {

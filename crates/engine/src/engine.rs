@@ -8,13 +8,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
-use index::{Access, Index, IndexError};
+use index::{Access, Index, IndexError, Snapshot};
 use ingest::{ChunkOptions, Counters, IngestError};
-use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query};
+use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
 use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
 use retrieve::{CompiledFilter, RankOptions};
 
-use crate::answers::Answers;
+use crate::answers::{Answer, Answers};
 use crate::api::{
     AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
     Stats,
@@ -22,7 +22,7 @@ use crate::api::{
 use crate::corpus::{Corpus, read_corpus};
 use crate::lock::{Attempt, WriterLock};
 use crate::open_file::open_file;
-use crate::worker::{self, Event, EventSink, Wake, Waker};
+use crate::worker::{self, EventSink, Wake, Waker};
 
 /// How long a process that only reads trusts what it last read of the writer's progress.
 const FOREIGN_PROGRESS_AGE: Duration = Duration::from_millis(500);
@@ -40,6 +40,8 @@ pub struct EngineConfig {
     pub oversample: usize,
     pub generate_answer: bool,
     pub models: ModelNames,
+    /// Only looks at what is there; never becomes the writer.
+    pub read_only: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -95,11 +97,14 @@ impl Engine {
         let policy = Policy::new(config.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
         let state = |source| EngineError::State { path: config.state_dir.clone(), source };
-        prepare_state_dir(&config.state_dir).map_err(state)?;
-        let attempt = WriterLock::try_acquire(&config.state_dir).map_err(state)?;
-        let (access, lock, holder) = match attempt {
-            Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
-            Attempt::Busy { holder } => (Access::Reader, None, holder),
+        let (access, lock, holder) = if config.read_only {
+            (Access::Reader, None, String::new())
+        } else {
+            prepare_state_dir(&config.state_dir).map_err(state)?;
+            match WriterLock::try_acquire(&config.state_dir).map_err(state)? {
+                Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
+                Attempt::Busy { holder } => (Access::Reader, None, holder),
+            }
         };
         let index = Arc::new(open_index(&config, &guard, &embedder, access)?);
         let counters = Arc::new(Counters::default());
@@ -188,22 +193,19 @@ impl Engine {
         let shared = Arc::clone(&self.shared);
         self.audited(call, async {
             let question = query.text.clone();
-            let found = shared.find(call, query).await?;
-            let hits = found.hits.clone();
-            let (answer, citations) = if generate && shared.config.generate_answer {
-                let text = question.clone();
-                let index = shared.index();
-                let extracted = blocking(call, move || {
-                    let snapshot = index.snapshot();
-                    let ids: Vec<_> = found.hits.iter().map(|hit| hit.chunk_id).collect();
-                    let chunks = snapshot.chunks(&ids).map_err(|error| index_failure(&error))?;
-                    Ok(retrieve::extractive_answer(&text, &found.hits, &chunks))
-                })
-                .await?;
-                (Some(extracted.text), extracted.citations)
-            } else {
-                (None, hits.iter().map(model::Hit::citation).collect())
-            };
+            let generate = generate && shared.config.generate_answer;
+            let inner = Arc::clone(&shared);
+            let (hits, answer, citations) = blocking(call, move || {
+                let found = inner.search(&inner.index().snapshot(), &query)?;
+                if generate {
+                    let extracted = retrieve::extractive_answer(&query.text, &found.passages());
+                    Ok((found.hits, Some(extracted.text), extracted.citations))
+                } else {
+                    let citations = found.hits.iter().map(model::Hit::citation).collect();
+                    Ok((found.hits, None, citations))
+                }
+            })
+            .await?;
             let indexing_complete = !shared.progress().running;
             Ok(AskAnswer { question, answer, citations, hits, indexing_complete })
         })
@@ -240,8 +242,7 @@ impl Engine {
                 // A path may have become forbidden since it was indexed; the policy of now decides.
                 let admits = |path: &str, doc_type| {
                     filter.admits(path, doc_type)
-                        && model::RelPath::from_walk(path)
-                            .is_ok_and(|path| guard.policy().check_path(&path).is_ok())
+                        && RelPath::from_walk(path).is_ok_and(|path| guard.policy().check_path(&path).is_ok())
                 };
                 let (total, rows) = index
                     .list(&|row| admits(&row.rel_path, row.doc_type), request.limit, request.offset)
@@ -359,11 +360,7 @@ impl Shared {
         self.role.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn find(
-        self: &Arc<Self>,
-        call: &Call,
-        query: Query,
-    ) -> Result<Arc<retrieve::SearchAnswer>, Failure> {
+    async fn find(self: &Arc<Self>, call: &Call, query: Query) -> Result<Arc<Answer>, Failure> {
         let snapshot = self.index().snapshot();
         let generation = snapshot.generation();
         if let Some(answer) = self.answers.get(generation, &query) {
@@ -371,14 +368,21 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         blocking(call, move || {
-            let options = RankOptions { oversample: shared.config.oversample };
-            // Checked again here: a file may have been renamed onto a forbidden name since it was indexed.
-            let answer = retrieve::search(&snapshot, shared.embedder.as_ref(), &query, &options)?;
-            let answer = Arc::new(answer);
+            let found = shared.search(&snapshot, &query)?;
+            let answer = Arc::new(Answer { index_used: found.index_used, hits: found.hits });
             shared.answers.put(generation, query, Arc::clone(&answer));
             Ok(answer)
         })
         .await
+    }
+
+    /// Searches under the policy of now: what was indexed under another one is not shown.
+    fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
+        let options = RankOptions { oversample: self.config.oversample, ..RankOptions::default() };
+        let allows = |path: &str| {
+            RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
+        };
+        retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &allows)
     }
 }
 

@@ -14,6 +14,7 @@ pub use api::{
     AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
     Selection, Stats,
 };
-pub use corpus::read_corpus;
+pub use corpus::{Corpus, read_corpus};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
-pub use worker::Event;
+pub use ingest::IngestError;
+pub use worker::{Event, EventSink};

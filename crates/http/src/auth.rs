@@ -82,7 +82,9 @@ impl Gate {
             Auth::None => Vec::new(),
             Auth::Bearer(credentials) => credentials
                 .iter()
-                .map(|credential| (digest(credential.token.0.as_bytes()), credential.identity.as_str().into()))
+                .map(|credential| {
+                    (digest(credential.token.0.as_bytes()), credential.identity.as_str().into())
+                })
                 .collect(),
         };
         Gate { known, anonymous: "anonymous".into() }

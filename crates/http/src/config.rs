@@ -164,8 +164,7 @@ mod tests {
 
     #[test]
     fn d119_zero_lifetime_means_no_limit_and_a_short_one_is_refused() {
-        let mut config =
-            HttpConfig { session_max_lifetime: Some(Duration::ZERO), ..HttpConfig::default() };
+        let mut config = HttpConfig { session_max_lifetime: Some(Duration::ZERO), ..HttpConfig::default() };
         assert!(config.check().is_ok());
         config.session_max_lifetime = Some(Duration::from_secs(60));
         assert_eq!(config.check().unwrap_err().code(), "CONFIG_INVALID");

@@ -45,38 +45,49 @@ pub(crate) enum Refusal {
     Unauthorized,
     RateLimited,
     NoSuchPath,
-    MethodNotAllowed { allow: &'static str },
+    MethodNotAllowed {
+        allow: &'static str,
+    },
     NotAcceptable,
     NotJson,
-    TooLarge { limit: usize },
+    TooLarge {
+        limit: usize,
+    },
     BodyTooSlow,
     BodyBroken,
-    /// The body is not JSON, or says the same key twice.
-    Malformed { detail: String },
-    /// JSON, but not a message this protocol knows.
-    BadField { detail: Cow<'static, str> },
-    BadParams,
-    MissingField { detail: &'static str },
-    SessionNotFound { expired: Option<Expiry> },
-    TooManySessions { retry_after: u64 },
+    /// The body is not a JSON-RPC message; `rpc` says what kind of fault that is.
+    BadMessage {
+        rpc: i32,
+        detail: String,
+    },
+    BadField {
+        detail: Cow<'static, str>,
+    },
+    MissingField {
+        detail: &'static str,
+    },
+    SessionNotFound {
+        expired: Option<Expiry>,
+    },
+    TooManySessions {
+        retry_after: u64,
+    },
     Stopping,
     Internal,
 }
 
 /// JSON-RPC's own codes, and the two the dir2mcp server has always used for refusals.
 mod rpc {
-    pub(super) const PARSE: i64 = -32700;
-    pub(super) const INVALID_REQUEST: i64 = -32600;
-    pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-    pub(super) const INVALID_PARAMS: i64 = -32602;
-    pub(super) const INTERNAL: i64 = -32603;
-    pub(super) const REFUSED: i64 = -32000;
-    pub(super) const NO_SESSION: i64 = -32001;
+    pub(super) const INVALID_REQUEST: i32 = -32600;
+    pub(super) const METHOD_NOT_FOUND: i32 = -32601;
+    pub(super) const INTERNAL: i32 = -32603;
+    pub(super) const REFUSED: i32 = -32000;
+    pub(super) const NO_SESSION: i32 = -32001;
 }
 
 impl Refusal {
     /// Status, JSON-RPC code, public code, retryable.
-    fn row(&self) -> (StatusCode, i64, &'static str, bool) {
+    fn row(&self) -> (StatusCode, i32, &'static str, bool) {
         use StatusCode as S;
         match self {
             Refusal::ForbiddenHost => (S::FORBIDDEN, rpc::REFUSED, "FORBIDDEN_HOST", false),
@@ -94,9 +105,8 @@ impl Refusal {
             }
             Refusal::BodyTooSlow => (S::REQUEST_TIMEOUT, rpc::INVALID_REQUEST, "TIMEOUT", true),
             Refusal::BodyBroken => (S::BAD_REQUEST, rpc::INVALID_REQUEST, "INVALID_FIELD", true),
-            Refusal::Malformed { .. } => (S::BAD_REQUEST, rpc::PARSE, "INVALID_FIELD", false),
+            Refusal::BadMessage { rpc, .. } => (S::BAD_REQUEST, *rpc, "INVALID_FIELD", false),
             Refusal::BadField { .. } => (S::BAD_REQUEST, rpc::INVALID_REQUEST, "INVALID_FIELD", false),
-            Refusal::BadParams => (S::BAD_REQUEST, rpc::INVALID_PARAMS, "INVALID_FIELD", false),
             Refusal::MissingField { .. } => (S::BAD_REQUEST, rpc::INVALID_REQUEST, "MISSING_FIELD", false),
             Refusal::SessionNotFound { .. } => (S::NOT_FOUND, rpc::NO_SESSION, "SESSION_NOT_FOUND", false),
             Refusal::TooManySessions { .. } => {
@@ -115,20 +125,15 @@ impl Refusal {
             Refusal::RateLimited => "too many requests from this address".into(),
             Refusal::NoSuchPath => "there is nothing at this path".into(),
             Refusal::MethodNotAllowed { allow } => format!("use {allow}").into(),
-            Refusal::NotAcceptable => {
-                "Accept must admit application/json and text/event-stream".into()
-            }
+            Refusal::NotAcceptable => "Accept must admit application/json and text/event-stream".into(),
             Refusal::NotJson => "Content-Type must be application/json, without Content-Encoding".into(),
             Refusal::TooLarge { limit } => format!("the body exceeds {limit} bytes").into(),
             Refusal::BodyTooSlow => "the body did not arrive in time".into(),
             Refusal::BodyBroken => "the body could not be read".into(),
-            Refusal::Malformed { detail } => format!("the body is not valid JSON: {detail}").into(),
+            Refusal::BadMessage { detail, .. } => detail.clone().into(),
             Refusal::BadField { detail } => detail.clone(),
-            Refusal::BadParams => "params must be an object".into(),
             Refusal::MissingField { detail } => (*detail).into(),
-            Refusal::SessionNotFound { .. } => {
-                "no such session; send initialize to start a new one".into()
-            }
+            Refusal::SessionNotFound { .. } => "no such session; send initialize to start a new one".into(),
             Refusal::TooManySessions { .. } => "too many sessions are open; try again soon".into(),
             Refusal::Stopping => "the server is stopping".into(),
             Refusal::Internal => "the server failed to handle this request".into(),

@@ -70,12 +70,12 @@ impl Hosts {
     }
 
     fn admits(&self, asked: &Authority) -> bool {
-        let listed = self.admitted.iter().any(|ours| {
-            ours.host == asked.host && (ours.port.is_none() || ours.port == asked.port)
-        });
+        let listed = self
+            .admitted
+            .iter()
+            .any(|ours| ours.host == asked.host && (ours.port.is_none() || ours.port == asked.port));
         listed
-            || (self.any_address
-                && matches!(asked.host, Host::Address(address) if !address.is_unspecified()))
+            || (self.any_address && matches!(asked.host, Host::Address(address) if !address.is_unspecified()))
     }
 }
 

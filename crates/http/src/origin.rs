@@ -102,7 +102,8 @@ mod tests {
         let origins =
             Origins::new(&["http://localhost".into(), "http://[::1]".into(), "https://a.example:*".into()])
                 .unwrap();
-        for good in ["http://localhost", "http://localhost:5173", "http://[::1]:8080", "https://a.example:9"] {
+        for good in ["http://localhost", "http://localhost:5173", "http://[::1]:8080", "https://a.example:9"]
+        {
             assert!(admits(&origins, good.as_bytes()), "{good}");
         }
         assert!(!admits(&origins, b"https://localhost"));
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn m8_origin_table() {
-        let origins = Origins::new(&["http://localhost:8080".into(), "https://a.example:443".into()]).unwrap();
+        let origins =
+            Origins::new(&["http://localhost:8080".into(), "https://a.example:443".into()]).unwrap();
         assert!(admits(&origins, b"http://localhost:8080"));
         assert!(admits(&origins, b"https://a.example"));
         let bad: [&[u8]; 18] = [
@@ -137,9 +139,7 @@ mod tests {
         for origin in bad {
             assert!(!admits(&origins, origin), "{}", origin.escape_ascii());
         }
-        let two = HeaderMap::from_iter([
-            (ORIGIN, HeaderValue::from_static("http://localhost:8080")),
-        ]);
+        let two = HeaderMap::from_iter([(ORIGIN, HeaderValue::from_static("http://localhost:8080"))]);
         let mut two = two;
         two.append(ORIGIN, HeaderValue::from_static("http://localhost:8080"));
         assert_eq!(origins.admit(&two), Err(OriginRefused));

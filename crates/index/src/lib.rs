@@ -1,1 +1,33 @@
+//! The embedded index of one state directory.
+//!
+//! ```text
+//! meta.sqlite            the catalog: the truth
+//! lexical/               derived from it: Tantivy segments
+//! vectors_text.hnsw      derived from it: vectors of prose
+//! vectors_code.hnsw      derived from it: vectors of code
+//! ```
+//!
+//! A batch of changes is one transaction of the catalog and gets the next generation number. The derived indices
+//! follow when [`Index::publish`] is called, and each records the generation it holds: after a crash, or when one
+//! of their files is missing or damaged, they are brought up to date from the catalog ([`Index::repair`]).
+//! Searches run on a [`Snapshot`].
 
+mod batch;
+mod catalog;
+mod derive;
+mod documents;
+mod error;
+mod index;
+mod lexical;
+mod rank;
+mod snapshot;
+pub mod tokens;
+mod vector;
+
+pub use batch::{Applied, Batch, DocChange, Known, NewRep};
+pub use catalog::{Counts, DocumentRow, StoredChunk};
+pub use derive::{Compacted, RepairReport, Repaired};
+pub use error::IndexError;
+pub use index::{Access, Index, Open};
+pub use lexical::{Bm25, LexicalQuery, QueryTerm};
+pub use snapshot::Snapshot;

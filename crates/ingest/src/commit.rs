@@ -90,12 +90,12 @@ impl Committer<'_> {
 
     fn count(&self, change: &DocChange) {
         let counter = match change {
-            DocChange::Put(put) => match put.status {
+            DocChange::Put { path, status, error, .. } => match status {
                 DocStatus::Ok => &self.counters.indexed,
                 DocStatus::Skipped => &self.counters.skipped,
                 DocStatus::Error => {
-                    let message = put.error.clone().unwrap_or_default();
-                    (self.on_event)(IngestEvent::FileError { path: put.path.clone(), message });
+                    let message = error.clone().unwrap_or_default();
+                    (self.on_event)(IngestEvent::FileError { path: path.clone(), message });
                     &self.counters.errors
                 }
             },

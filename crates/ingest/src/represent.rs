@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use discover::FoundFile;
 use extract::Extracted;
-use index::{DocChange, Known, NewRep, PutDocument};
+use index::{DocChange, Known, NewRep};
 use model::{ContentHash, DocStatus, DocType, RepType, SkipReason, SourceType};
 use policy::{Guard, OpenError, OpenFile};
 
@@ -15,9 +15,6 @@ const HEAD_BYTES: usize = 8192;
 
 /// A file written this shortly before it was read may be written again within the same time stamp.
 const RACY_NS: i64 = 50_000_000;
-
-/// How often a file that changes while it is read is read anew before the scan moves on.
-const TORN_READ_TRIES: usize = 3;
 
 pub(crate) struct Representer<'a> {
     pub(crate) guard: &'a Guard,
@@ -30,17 +27,7 @@ impl Representer<'_> {
     /// The change that brings the catalog up to date with one file. Never fails: what went wrong is recorded.
     /// With `known` given and the same content, only the metadata is touched.
     pub(crate) fn represent(&self, found: &FoundFile, known: Option<&Known>) -> DocChange {
-        for _ in 1..TORN_READ_TRIES {
-            match self.attempt(found, known) {
-                Err(OpenError::Changed) => {}
-                done => return self.settle(found, done),
-            }
-        }
-        self.settle(found, self.attempt(found, known))
-    }
-
-    fn settle(&self, found: &FoundFile, outcome: Result<DocChange, OpenError>) -> DocChange {
-        let error = match outcome {
+        let error = match self.attempt(found, known) {
             Ok(change) => return change,
             Err(error) => error,
         };
@@ -193,7 +180,7 @@ impl Put {
         error: Option<String>,
         rep: Option<NewRep>,
     ) -> DocChange {
-        DocChange::Put(Box::new(PutDocument {
+        DocChange::Put {
             path: self.path,
             source: SourceType::File,
             doc_type,
@@ -204,6 +191,6 @@ impl Put {
             status,
             error,
             rep,
-        }))
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use discover::{Examined, Found, FoundFile, WalkError, WalkOptions};
+use discover::{Examined, Examiner, Found, FoundFile, WalkError, WalkOptions};
 use index::{DocChange, Index, IndexError, Known};
 use model::{DocStatus, IndexMode, RelPath};
 use policy::Guard;
@@ -138,19 +138,25 @@ impl Ingest {
         self.pipeline(
             cancel,
             |work, changes| {
+                let mut examiner = Examiner::new(&self.guard, &self.options.walk)?;
                 for path in paths {
-                    let sent = match discover::examine(&self.guard, &self.options.walk, path) {
+                    let name = path.as_str();
+                    let sent = match examiner.examine(path) {
                         Examined::File(file) => self.meet(&ledger, file, true, work),
-                        Examined::Skipped { display, reason, size, mtime_ns } => {
-                            send(changes, left_out(display, size, mtime_ns, &reason))
+                        Examined::Skipped { reason, size, mtime_ns } => {
+                            send(changes, left_out(name.to_owned(), size, mtime_ns, &reason))
                         }
                         Examined::Ignored | Examined::Gone => ledger
-                            .at_or_below(path.as_str())
+                            .at_or_below(name)
                             .all(|gone| send(changes, DocChange::Delete { path: gone.to_owned() })),
                         // Its files are reported by themselves; a file that it replaced is gone.
                         Examined::Directory => {
-                            ledger.known(path.as_str()).is_none()
-                                || send(changes, DocChange::Delete { path: path.as_str().to_owned() })
+                            ledger.known(name).is_none()
+                                || send(changes, DocChange::Delete { path: name.to_owned() })
+                        }
+                        Examined::Failed { message } => {
+                            tracing::warn!(path = name, message, "a changed path cannot be looked at");
+                            true
                         }
                     };
                     if !sent || cancel.load(Relaxed) {

@@ -15,8 +15,13 @@ pub struct Envelope {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    Request { id: Value, method: String },
-    Notification { method: String },
+    Request {
+        id: Value,
+        method: String,
+    },
+    Notification {
+        method: String,
+    },
     /// An answer to something the server asked.
     Response,
 }
@@ -53,7 +58,8 @@ pub fn read(bytes: &[u8]) -> Result<Envelope, Rejection> {
     if body.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(Rejection::invalid("jsonrpc must be \"2.0\"", known_id()));
     }
-    let answers = [body.contains_key("result"), body.contains_key("error")].into_iter().filter(|has| *has).count();
+    let answers =
+        [body.contains_key("result"), body.contains_key("error")].into_iter().filter(|has| *has).count();
     let kind = match (body.get("method"), id.clone()) {
         (Some(Value::String(_)), _) if answers > 0 => {
             return Err(Rejection::invalid("a message with a method has no result and no error", known_id()));

@@ -35,7 +35,9 @@ pub(crate) struct Dialect {
 
 impl Dialect {
     pub(crate) fn of(context: &RequestContext<RoleServer>) -> Dialect {
-        context.protocol_version().map_or(Dialect::new(&ProtocolVersion::LATEST_WITH_INITIALIZE), |v| Dialect::new(&v))
+        context
+            .protocol_version()
+            .map_or(Dialect::new(&ProtocolVersion::LATEST_WITH_INITIALIZE), |v| Dialect::new(&v))
     }
 
     /// Revision names are dates, so they compare as text.

@@ -82,7 +82,8 @@ struct Inner {
 impl McpServer {
     pub fn new(tools: Arc<dyn ToolService>, options: McpOptions) -> McpServer {
         let fixtures = options.fixtures.then(Fixtures::new);
-        let listed = tools.tools().iter().map(publish).chain(fixtures.iter().flat_map(Fixtures::tools)).collect();
+        let listed =
+            tools.tools().iter().map(publish).chain(fixtures.iter().flat_map(Fixtures::tools)).collect();
         let versions = match options.protocol.clone() {
             Some(only) => Cow::Owned(vec![only]),
             None => Cow::Borrowed(negotiate::versions()),
@@ -120,9 +121,11 @@ impl McpServer {
             "tools/list" | "tools/call" => true,
             "initialize" | "ping" => !modern,
             "server/discover" => true,
-            "prompts/list" | "prompts/get" | "resources/list" | "resources/templates/list" | "resources/read" => {
-                modern || fixtures
-            }
+            "prompts/list"
+            | "prompts/get"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read" => modern || fixtures,
             "completion/complete" => fixtures,
             "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => fixtures && !modern,
             "subscriptions/listen" | "tasks/get" | "tasks/update" | "tasks/cancel" => fixtures && modern,
@@ -130,7 +133,11 @@ impl McpServer {
         }
     }
 
-    fn require(&self, method: &'static str, context: &RequestContext<RoleServer>) -> Result<Dialect, ErrorData> {
+    fn require(
+        &self,
+        method: &'static str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Dialect, ErrorData> {
         let dialect = Dialect::of(context);
         if self.serves(method, dialect.modern) { Ok(dialect) } else { Err(method_not_found(method)) }
     }
@@ -325,11 +332,20 @@ impl ServerHandler for McpServer {
         Ok(result)
     }
 
-    async fn set_level(&self, _: SetLevelRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    #[expect(deprecated, reason = "deprecated by 2026-07-28, part of the older revisions")]
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         self.require("logging/setLevel", &context).map(drop)
     }
 
-    async fn subscribe(&self, _: SubscribeRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         self.require("resources/subscribe", &context).map(drop)
     }
 
@@ -425,7 +441,8 @@ fn translate(tool: &Tool, dialect: Dialect) -> Tool {
 
 fn render(result: ToolResult, dialect: Dialect) -> CallToolResult {
     let content = result.content.into_iter().map(ContentBlock::text).collect();
-    let mut rendered = if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    let mut rendered =
+        if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     // Before 2026-07-28 structured content is an object or absent.
     if dialect.structured && (dialect.modern || result.structured.is_object()) {
         rendered.structured_content = Some(result.structured);

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// Objects and arrays inside each other: more than any message needs, less than a stack can bear.
@@ -147,7 +147,10 @@ mod tests {
         let text = r#" {"b":[1,-2,3.5,18446744073709551615,true,null],"a":{"ü":"\u00e9\ud83d\ude00"}} "#;
         let value = parse(text.as_bytes()).unwrap();
         assert_eq!(value, serde_json::from_str::<Value>(text).unwrap());
-        assert_eq!(serde_json::to_string(&value).unwrap(), serde_json::to_string(&serde_json::from_str::<Value>(text).unwrap()).unwrap());
+        assert_eq!(
+            serde_json::to_string(&value).unwrap(),
+            serde_json::to_string(&serde_json::from_str::<Value>(text).unwrap()).unwrap()
+        );
     }
 
     #[test]
@@ -182,7 +185,9 @@ mod tests {
     fn broken_json_says_where() {
         assert_eq!(parse(b"{\"a\":\n tru"), Err(StrictError::Syntax { line: 2, column: 4 }));
         assert_eq!(parse(b"\"\xff\""), Err(StrictError::Utf8 { at: 1 }));
-        for text in ["", " ", "{", "{}{}", "{'a':1}", "[1,]", "nul", "\"\\ud800\"", "1e400", "NaN", "\u{feff}{}"] {
+        for text in
+            ["", " ", "{", "{}{}", "{'a':1}", "[1,]", "nul", "\"\\ud800\"", "1e400", "NaN", "\u{feff}{}"]
+        {
             assert_eq!(parse(text.as_bytes()).unwrap_err().code(), -32700, "{text:?}");
         }
         assert_eq!(parse(b"{}").unwrap(), json!({}));

@@ -1,1 +1,27 @@
+//! The front door: the only code that opens users' files, and the rules for what may pass.
+//!
+//! A path passes in this order, for every tool of every contract: shape (`model::RelPath`), deny floor and
+//! `security.path_excludes` ([`Policy::check_path`]), the kernel's own resolution below the root
+//! ([`Guard::open`]), file type and size ([`OpenFile`]), and the secret rules on the text
+//! ([`Policy::scan`]). There is no other way in, and no step is a check of a name that is used later:
+//! what was checked is the descriptor that is read.
 
+mod confine;
+mod deny;
+mod limits;
+mod open;
+mod policy;
+mod randomness;
+mod resolve;
+mod roots;
+mod rules;
+mod secrets;
+
+pub use confine::{Confinement, ConfinementStatus, confine};
+pub use deny::{Denied, default_path_excludes};
+pub use limits::DEFAULT_MAX_FILE_BYTES;
+pub use open::{Guard, OpenError, OpenFile, path_failure};
+pub use policy::{Policy, PolicyConfig, PolicyError};
+pub use roots::{Root, RootError};
+pub use rules::SPEC_PATTERNS;
+pub use secrets::{MAX_CUSTOM_PATTERNS, SecretMatch, SecretPatterns};

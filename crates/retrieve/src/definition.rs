@@ -11,24 +11,92 @@ pub(crate) fn is_definition(text: &str, start: usize, end: usize) -> bool {
     }
     let before = &text[line_start..start];
     let after = &text[end..line_end];
-    follows_keyword(before) || is_assigned_function(before, after) || has_body(before, after, &text[line_end..])
+    follows_keyword(before)
+        || is_assigned_function(before, after)
+        || has_body(before, after, &text[line_end..])
 }
 
 /// Lines beyond this are data or minified code; nobody defines anything there that is worth finding.
 const LONGEST_LINE: usize = 400;
 
 const KEYWORDS: &[&str] = &[
-    "alias", "class", "const", "data", "def", "defmacro", "defmodule", "defn", "defp", "define", "enum", "fn",
-    "fun", "func", "function", "function*", "interface", "let", "macro", "mod", "module", "namespace",
-    "newtype", "object", "package", "proc", "procedure", "protocol", "record", "static", "struct", "sub",
-    "table", "trait", "type", "typedef", "union", "val", "var", "view",
+    "alias",
+    "class",
+    "const",
+    "data",
+    "def",
+    "defmacro",
+    "defmodule",
+    "defn",
+    "defp",
+    "define",
+    "enum",
+    "fn",
+    "fun",
+    "func",
+    "function",
+    "function*",
+    "interface",
+    "let",
+    "macro",
+    "mod",
+    "module",
+    "namespace",
+    "newtype",
+    "object",
+    "package",
+    "proc",
+    "procedure",
+    "protocol",
+    "record",
+    "static",
+    "struct",
+    "sub",
+    "table",
+    "trait",
+    "type",
+    "typedef",
+    "union",
+    "val",
+    "var",
+    "view",
 ];
 
 const MODIFIERS: &[&str] = &[
-    "abstract", "async", "case", "companion", "const", "create", "declare", "default", "export", "exported",
-    "extern", "final", "global", "inline", "internal", "local", "mut", "open", "or", "override", "partial",
-    "private", "protected", "pub", "public", "readonly", "ref", "replace", "sealed", "static", "suspend",
-    "unsafe", "virtual",
+    "abstract",
+    "async",
+    "case",
+    "companion",
+    "const",
+    "create",
+    "data",
+    "declare",
+    "default",
+    "export",
+    "exported",
+    "extern",
+    "final",
+    "global",
+    "inline",
+    "internal",
+    "local",
+    "mut",
+    "open",
+    "or",
+    "override",
+    "partial",
+    "private",
+    "protected",
+    "pub",
+    "public",
+    "readonly",
+    "ref",
+    "replace",
+    "sealed",
+    "static",
+    "suspend",
+    "unsafe",
+    "virtual",
 ];
 
 /// `pub(crate) fn NAME`, `func (r *Reader) NAME`, `app.use = function NAME`.
@@ -50,7 +118,7 @@ fn follows_keyword(before: &str) -> bool {
 fn are_modifiers(words: &str) -> bool {
     words.split_whitespace().all(|word| {
         let bare = word.split_once('(').map_or(word, |(bare, _)| bare);
-        MODIFIERS.contains(&bare) || word.starts_with('@') || word.starts_with('#')
+        MODIFIERS.contains(&bare) || word.starts_with('@') || word.starts_with("#[")
     })
 }
 

@@ -183,7 +183,9 @@ mod tests {
     #[test]
     fn d182_a_filter_that_leaves_the_root_is_refused() {
         let outside = |filter: Filter| CompiledFilter::new(&filter).unwrap_err().code;
-        for prefix in ["/etc", "../docs-private/key", "docs/../../x", "..", "C:\\x", "\\\\host\\share", "..\\x"] {
+        for prefix in
+            ["/etc", "../docs-private/key", "docs/../../x", "..", "C:\\x", "\\\\host\\share", "..\\x"]
+        {
             let filter = Filter { path_prefix: Some(prefix.into()), ..Filter::default() };
             assert_eq!(outside(filter), ErrorCode::PathOutsideRoot, "{prefix}");
         }

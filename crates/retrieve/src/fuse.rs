@@ -68,9 +68,8 @@ impl TermWeights {
     /// Terms that few candidates hold tell candidates apart, so they weigh more. Stop words count only in
     /// a query that has nothing else.
     pub fn new<'a>(parsed: &Parsed, candidates: impl Iterator<Item = &'a Candidate>) -> TermWeights {
-        let content: Vec<_> = parsed.terms.iter().filter(|term| !term.stop).collect();
-        let terms = if content.is_empty() { parsed.terms.iter().collect() } else { content };
-        let matcher = Matcher::new(terms.iter().map(|term| term.token.as_str()));
+        let terms = parsed.content_terms();
+        let matcher = Matcher::of_terms(terms.iter().copied());
         let mut holders = vec![0u32; terms.len()];
         let mut total = 0u32;
         let mut seen = vec![false; terms.len()];
@@ -97,29 +96,32 @@ impl TermWeights {
         TermWeights { matcher, shares }
     }
 
+    pub(crate) fn matcher(&self) -> &Matcher {
+        &self.matcher
+    }
+
+    /// The share of each term of the matcher.
+    pub(crate) fn shares(&self) -> &[f32] {
+        &self.shares
+    }
+
     fn share_of(&self, found: impl Iterator<Item = usize>) -> f32 {
         let mut seen = vec![false; self.shares.len()];
         found.for_each(|term| seen[term] = true);
-        let share: f32 = self.shares.iter().zip(seen).filter(|(_, seen)| *seen).map(|(share, _)| share).sum();
-        share.min(1.0)
+        // A fold from zero: the sum of nothing is -0.0, which JSON would show.
+        let present = self.shares.iter().zip(seen).filter(|(_, seen)| *seen);
+        present.fold(0.0_f32, |sum, (share, _)| sum + share).min(1.0)
     }
 }
 
 /// Ranks the candidates of one index.
-pub fn rank(
-    parsed: &Parsed,
-    terms: &TermWeights,
-    candidates: Vec<Candidate>,
-    vector_share: f32,
-    prefix: &str,
-) -> Ranking {
+pub fn rank(parsed: &Parsed, terms: &TermWeights, candidates: Vec<Candidate>, prefix: &str) -> Ranking {
     let candidates: Vec<Candidate> = candidates
         .into_iter()
         .filter(|c| c.lexical.is_some() || c.cosine.is_some_and(|cosine| cosine >= weights::VECTOR_FLOOR))
         .collect();
-    let best = |score: fn(&Candidate) -> Option<f32>| {
-        candidates.iter().filter_map(score).fold(0.0_f32, f32::max)
-    };
+    let best =
+        |score: fn(&Candidate) -> Option<f32>| candidates.iter().filter_map(score).fold(0.0_f32, f32::max);
     let best_lexical = best(|c| c.lexical);
     let best_cosine = best(|c| c.cosine);
 
@@ -134,7 +136,8 @@ pub fn rank(
             part
         })
         .collect();
-    let base = |part: &Breakdown| part.lexical * (1.0 - vector_share) + part.vector * vector_share;
+    let base =
+        |part: &Breakdown| part.lexical * (1.0 - weights::VECTOR_SHARE) + part.vector * weights::VECTOR_SHARE;
 
     let mut of_file: HashMap<&str, f32> = HashMap::new();
     for (candidate, part) in candidates.iter().zip(&parts) {
@@ -216,7 +219,11 @@ fn strength(candidates: &[Candidate], parts: &[Breakdown]) -> f32 {
         .collect();
     answers.sort_by(|a, b| b.total_cmp(a));
     answers.truncate(weights::WIDEN_SAMPLE);
-    if answers.is_empty() { 0.0 } else { answers.iter().sum::<f32>() / answers.len() as f32 }
+    if answers.is_empty() {
+        0.0
+    } else {
+        answers.iter().fold(0.0, |sum, each| sum + each) / answers.len() as f32
+    }
 }
 
 /// Everything that the chunk's own text and path say.
@@ -278,8 +285,7 @@ fn definitions(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk, found:
         looked_at += 1;
         let name = &text[start..end];
         let heading = chunk.kind == IndexKind::Text;
-        let is_defined =
-            if heading { is_heading(text, start) } else { is_definition(text, start, end) };
+        let is_defined = if heading { is_heading(text, start) } else { is_definition(text, start, end) };
         if !is_defined {
             continue;
         }

@@ -1,1 +1,24 @@
+//! From a question to cited hits: route, candidates by words and by vector, fusion, snippets, extractive answers.
+//!
+//! Pure logic over one [`index::Snapshot`]: no file, no clock, no randomness. Two equal snapshots answer the
+//! same question with the same bytes.
 
+pub mod answer;
+pub mod candidates;
+mod definition;
+pub mod filter;
+pub mod fuse;
+pub mod matcher;
+pub mod parse;
+pub mod place;
+pub mod route;
+pub mod search;
+pub mod snippet;
+pub mod weights;
+
+pub use answer::{Answer, extractive_answer};
+pub use filter::CompiledFilter;
+pub use fuse::Breakdown;
+pub use route::{Routed, route};
+pub use search::{RankOptions, SearchAnswer, search};
+pub use snippet::{Snippet, snippet};

@@ -16,7 +16,7 @@ pub const MAX_TERMS: usize = 256;
 /// A query, read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parsed {
-    /// In order of appearance, without repetition.
+    /// In order of appearance, without repetition. A token that is one term's own is no other's variant.
     pub terms: Vec<Term>,
     /// The texts between double quotes.
     pub phrases: Vec<String>,
@@ -34,37 +34,37 @@ pub struct Term {
     pub token: String,
     pub weight: f32,
     pub stop: bool,
+    /// Other forms of the same word (`retries` for `retry`), which count as the word itself. The index keeps
+    /// words as they are written, so that exact search stays exact; the forms are added here instead.
+    pub variants: Vec<String>,
 }
 
 impl Parsed {
     pub fn new(query: &str) -> Parsed {
         let text = cut(query, MAX_QUERY_BYTES);
-        let mut truncated = text.len() < query.len();
-        let tokens = index::tokens::query_tokens(text);
-        truncated |= tokens.len() > MAX_QUERY_TOKENS;
-
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        let mut order: Vec<&str> = Vec::new();
-        for token in tokens.iter().take(MAX_QUERY_TOKENS) {
-            let count = counts.entry(token).or_insert(0);
-            *count += 1;
-            if *count == 1 {
-                order.push(token);
-            }
-        }
+        let (mut order, counts, cut_tokens) = count_tokens(text);
+        let mut truncated = text.len() < query.len() || cut_tokens;
         if order.len() > MAX_TERMS {
             truncated = true;
             // Stop words go first; the sort is stable, so the rest keeps its order.
             order.sort_by_key(|token| is_stop_word(token));
             order.truncate(MAX_TERMS);
         }
+        let many = order.len() > MAX_EXPANDED;
         let terms = order
-            .into_iter()
+            .iter()
             .map(|token| {
                 let stop = is_stop_word(token);
-                let repeated = 1.0 + weights::REPEATED_TERM * (counts[token] as f32).ln();
-                let weight = if stop { weights::STOP_WORD } else { repeated };
-                Term { token: token.to_owned(), weight, stop }
+                let seen = &counts[token];
+                let repeated = 1.0 + weights::REPEATED_TERM * (seen.count as f32).ln();
+                let weight = match (stop, seen.part) {
+                    (true, _) => weights::STOP_WORD,
+                    (false, true) => weights::PART_OF_NAME,
+                    (false, false) => repeated,
+                };
+                let mut variants = if stop || many { Vec::new() } else { variants(token) };
+                variants.retain(|variant| !counts.contains_key(variant));
+                Term { token: token.clone(), weight, stop, variants }
             })
             .collect();
 
@@ -83,8 +83,10 @@ impl Parsed {
         Parsed { terms, phrases: phrases(text), identifiers, is_symbol, truncated }
     }
 
-    pub fn tokens(&self) -> Vec<String> {
-        self.terms.iter().map(|term| term.token.clone()).collect()
+    /// The terms that carry the meaning: all but the stop words, unless there is nothing else.
+    pub fn content_terms(&self) -> Vec<&Term> {
+        let content: Vec<&Term> = self.terms.iter().filter(|term| !term.stop).collect();
+        if content.is_empty() { self.terms.iter().collect() } else { content }
     }
 
     /// Whether the query speaks of any of these words; used to see that tests or examples are wanted.
@@ -92,6 +94,92 @@ impl Parsed {
         self.terms.iter().any(|term| words.contains(&term.token.as_str()))
     }
 }
+
+/// How a token appears in the query.
+struct Seen {
+    count: usize,
+    /// Only as a part of a longer name.
+    part: bool,
+}
+
+/// The distinct tokens in order, how each appears, and whether the limit cut some off.
+fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
+    let mut order = Vec::new();
+    let mut counts: HashMap<String, Seen> = HashMap::new();
+    let mut total = 0;
+    for word in text.split(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() && c != '_')) {
+        let bare = word.trim_matches('_').chars().count();
+        let mut whole_seen = false;
+        index::tokens::index_tokens(word, &mut |token| {
+            total += 1;
+            if total > MAX_QUERY_TOKENS {
+                return;
+            }
+            // The tokenizer gives a name whole and then its parts.
+            let part = whole_seen;
+            whole_seen |= token.chars().count() == bare;
+            match counts.get_mut(token) {
+                Some(seen) => {
+                    seen.count += 1;
+                    seen.part &= part;
+                }
+                None => {
+                    order.push(token.to_owned());
+                    counts.insert(token.to_owned(), Seen { count: 1, part });
+                }
+            }
+        });
+    }
+    (order, counts, total > MAX_QUERY_TOKENS)
+}
+
+/// The other forms of an English word: singular and plural, and the endings of verbs.
+fn variants(token: &str) -> Vec<String> {
+    if token.len() < 3 || token.len() > 24 || !token.bytes().all(|b| b.is_ascii_lowercase()) {
+        return Vec::new();
+    }
+    let mut forms: Vec<String> = Vec::new();
+    let mut add = |form: String| {
+        if form.len() >= 3 && form != token && !forms.contains(&form) {
+            forms.push(form);
+        }
+    };
+    // A plural or a third person.
+    if let Some(stem) = token.strip_suffix("ies").filter(|stem| stem.len() >= 2) {
+        add(format!("{stem}y"));
+    } else if let Some(stem) = token.strip_suffix("es").filter(|stem| has_sibilant_end(stem)) {
+        add(stem.to_owned());
+        add(format!("{stem}e"));
+    } else if let Some(stem) = token.strip_suffix('s').filter(|stem| !stem.ends_with(['s', 'u', 'i'])) {
+        add(stem.to_owned());
+    } else if let Some(stem) = token.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        add(format!("{stem}ies"));
+    } else if has_sibilant_end(token) {
+        add(format!("{token}es"));
+    } else {
+        add(format!("{token}s"));
+    }
+    // A verb's endings, taken off.
+    for ending in ["ing", "ed"] {
+        let Some(stem) = token.strip_suffix(ending).filter(|stem| stem.len() >= 3) else { continue };
+        let bytes = stem.as_bytes();
+        if bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
+            add(stem[..stem.len() - 1].to_owned());
+        }
+        add(stem.to_owned());
+        add(format!("{stem}e"));
+        add(format!("{stem}s"));
+        add(format!("{stem}es"));
+    }
+    forms
+}
+
+fn has_sibilant_end(stem: &str) -> bool {
+    ["s", "x", "z", "ch", "sh"].iter().any(|end| stem.ends_with(end))
+}
+
+/// A query of more terms than this names what it wants in enough words; forms would only add cost.
+const MAX_EXPANDED: usize = 32;
 
 const MAX_IDENTIFIERS: usize = 16;
 const MAX_PHRASES: usize = 8;
@@ -142,7 +230,8 @@ fn names(text: &str) -> Vec<Name<'_>> {
             let last = parts.last().unwrap_or(whole);
             let starts_like_a_name = last.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$');
             // `main.rs` is a file, `3.14` a number: only the parts decide.
-            let spelled_as_code = starts_like_a_name && (has_inner_case(last) || (qualified && whole.contains("::")));
+            let spelled_as_code =
+                starts_like_a_name && (has_inner_case(last) || (qualified && whole.contains("::")));
             Name { whole, last, spelled_as_code }
         })
         .filter(|name| name.last.chars().count() >= 2)
@@ -207,6 +296,39 @@ mod tests {
         let weight = |token: &str| parsed.terms.iter().find(|t| t.token == token).map(|t| t.weight);
         assert!(weight("the").unwrap() < weight("parser").unwrap());
         assert!(weight("how").unwrap() > 0.0, "never dropped");
+    }
+
+    #[test]
+    fn other_forms_of_a_word_are_searched_too() {
+        let forms = |token: &str| variants(token);
+        assert_eq!(forms("session"), ["sessions"]);
+        assert_eq!(forms("sessions"), ["session"]);
+        assert_eq!(forms("retries"), ["retry"]);
+        assert_eq!(forms("retry"), ["retries"]);
+        assert_eq!(forms("classes"), ["class", "classe"]);
+        assert!(forms("pooling").contains(&"pool".to_owned()));
+        assert!(forms("caching").contains(&"cache".to_owned()));
+        assert!(forms("stopped").contains(&"stop".to_owned()));
+        assert_eq!(forms("http2"), Vec::<String>::new());
+        let parsed = Parsed::new("session and sessions");
+        assert!(parsed.terms.iter().all(|term| term.variants.is_empty()), "each is its own term");
+    }
+
+    #[test]
+    fn a_name_weighs_more_than_its_parts() {
+        let parsed = Parsed::new("HTTPAdapter pool");
+        let weights: Vec<_> = parsed.terms.iter().map(|t| (t.token.as_str(), t.weight)).collect();
+        assert_eq!(
+            weights,
+            [
+                ("httpadapter", 1.0),
+                ("http", weights::PART_OF_NAME),
+                ("adapter", weights::PART_OF_NAME),
+                ("pool", 1.0)
+            ]
+        );
+        assert_eq!(Parsed::new("全文検索").terms.len(), 3);
+        assert!(Parsed::new("全文検索").terms.iter().all(|t| t.weight == 1.0));
     }
 
     #[test]

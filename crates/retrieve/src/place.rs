@@ -59,10 +59,29 @@ const TEST_FOLDERS: &[&str] =
 const TEST_WORDS: &[&str] =
     &["test", "tests", "testing", "tested", "spec", "specs", "fixture", "fixtures", "mock", "mocks", "e2e"];
 
-const EXAMPLE_FOLDERS: &[&str] =
-    &["example", "examples", "sample", "samples", "demo", "demos", "docs_src", "benchmarks", "bench", "benches"];
+const EXAMPLE_FOLDERS: &[&str] = &[
+    "example",
+    "examples",
+    "sample",
+    "samples",
+    "demo",
+    "demos",
+    "docs_src",
+    "benchmarks",
+    "bench",
+    "benches",
+];
 const EXAMPLE_WORDS: &[&str] = &[
-    "example", "examples", "sample", "samples", "demo", "demos", "tutorial", "benchmark", "benchmarks", "bench",
+    "example",
+    "examples",
+    "sample",
+    "samples",
+    "demo",
+    "demos",
+    "tutorial",
+    "benchmark",
+    "benchmarks",
+    "bench",
 ];
 
 const VENDOR_FOLDERS: &[&str] =
@@ -71,10 +90,18 @@ const VENDOR_FOLDERS: &[&str] =
 const GENERATED_FOLDERS: &[&str] = &["generated", "__generated__", "dist", "build", "out", "target"];
 const GENERATED_WORDS: &[&str] = &["generated", "minified", "lock", "lockfile", "changelog", "dist", "build"];
 
-const DECLARATION_WORDS: &[&str] = &["declaration", "declarations", "stub", "stubs", "typing", "typings", "pyi"];
+const DECLARATION_WORDS: &[&str] =
+    &["declaration", "declarations", "stub", "stubs", "typing", "typings", "pyi"];
 
 const PACKAGE_FRONTS: &[&str] = &[
-    "__init__.py", "index.js", "index.ts", "index.mjs", "index.tsx", "mod.rs", "package-info.java", "doc.go",
+    "__init__.py",
+    "index.js",
+    "index.ts",
+    "index.mjs",
+    "index.tsx",
+    "mod.rs",
+    "package-info.java",
+    "doc.go",
 ];
 
 fn is_test_name(name: &str, stem: &str) -> bool {

@@ -18,7 +18,7 @@ pub const DEFAULT_CHARS: usize = 240;
 
 /// The window of `text` that holds the most different `terms`, closest together.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> Snippet {
-    let matcher = Matcher::new(terms.iter().map(String::as_str));
+    let matcher = Matcher::of_tokens(terms.iter().map(String::as_str));
     cut_out(text, &matcher, &vec![1.0; terms.len()], max_chars)
 }
 
@@ -56,6 +56,8 @@ struct Line {
     start: usize,
     /// Without the line break.
     end: usize,
+    /// Where its indentation ends.
+    words: usize,
     chars: usize,
     blank: bool,
 }
@@ -77,6 +79,7 @@ fn lines(text: &str) -> Vec<Line> {
             Line {
                 start: begun,
                 end: begun + trimmed.len(),
+                words: begun + (trimmed.len() - trimmed.trim_start().len()),
                 chars: trimmed.chars().count(),
                 blank: trimmed.trim().is_empty(),
             }
@@ -135,7 +138,7 @@ fn best_window(lines: &[Line], found: &[Found], weights: &[f32], max_chars: usiz
     }
     let first = lines.iter().position(|line| !line.blank)?;
     Some(if lines[first].chars > max_chars {
-        Window::Part { line: first, start: lines[first].start, end: lines[first].start }
+        Window::Part { line: first, start: lines[first].words, end: lines[first].words }
     } else {
         Window::Lines { first, last: first }
     })
@@ -218,13 +221,19 @@ fn common_prefix<'a>(a: &'a str, b: &'a str) -> &'a str {
 fn part_of_line(text: &str, line: &Line, start: usize, end: usize, max_chars: usize) -> (usize, usize) {
     let end = end.min(line.end);
     let start = start.min(end);
-    let matched = text[start..end].chars().count();
-    let room = max_chars.saturating_sub(matched);
-    let begin = back(text, line.start, start, room / 3);
-    let begin = if begin == line.start { begin } else { after_space(text, begin, start) };
-    let stop = forward(text, begin, line.end, max_chars);
-    let stop = if stop == line.end { stop } else { before_space(text, end.min(stop), stop) };
-    // Spaces at the ends show nothing, but a line of spaces alone is still shown.
+    let room = max_chars.saturating_sub(text[start..end].chars().count());
+    let mut begin = back(text, line.start, start, room / 3);
+    let mut stop = forward(text, begin, line.end, max_chars);
+    if stop == line.end {
+        begin = back(text, line.start, stop, max_chars);
+    } else {
+        let shown = text[begin..stop].len();
+        stop = before_space(text, end.max(begin + shown / 2).min(stop), stop);
+    }
+    if begin > line.start {
+        begin = after_space(text, begin, start.min(stop));
+    }
+    // Spaces at the ends show nothing, but spaces alone are still shown.
     let shown = &text[begin..stop];
     if shown.trim().is_empty() {
         return (begin, stop);
@@ -249,6 +258,7 @@ fn after_space(text: &str, from: usize, until: usize) -> usize {
 }
 
 fn before_space(text: &str, from: usize, until: usize) -> usize {
+    let from = text.ceil_char_boundary(from).min(until);
     text[from..until].rfind(char::is_whitespace).map_or(until, |at| from + at)
 }
 
@@ -292,7 +302,12 @@ mod tests {
         let snippet = show(&text, &["needle"], 60);
         assert!(snippet.text.contains("needle"));
         assert!(snippet.text.chars().count() <= 60);
-        assert!(snippet.text.split(' ').all(|w| ["hay", "the", "needle", "in", "question", "straw"].contains(&w)));
+        assert!(
+            snippet
+                .text
+                .split_whitespace()
+                .all(|w| ["hay", "the", "needle", "in", "question", "straw"].contains(&w))
+        );
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub const STOP_WORD: f32 = 0.1;
 /// without drowning its details.
 pub const REPEATED_TERM: f32 = 0.5;
 
+/// A part of a name (`adapter` of `HTTPAdapter`): the whole name was meant, a part finds its relatives.
+pub const PART_OF_NAME: f32 = 0.4;
+
+/// Another form of a query word (`retries` for `retry`), in the lexical ranking.
+pub const VARIANT: f32 = 0.6;
+
 /// The chunk defines a name that the query spells out.
 pub const DEFINES_IDENTIFIER: f32 = 1.5;
 

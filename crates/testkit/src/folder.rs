@@ -100,7 +100,7 @@ fn parse(fixture: &str) -> Vec<(String, String)> {
     // The closing quote of an indented fixture leaves a last line of blanks.
     if let Some((_, content)) = files.last_mut()
         && !indent.is_empty()
-        && fixture.ends_with(|c: char| c == ' ')
+        && fixture.ends_with(' ')
     {
         content.truncate(content.trim_end_matches([' ', '\n']).len());
         content.push('\n');

@@ -64,7 +64,8 @@ impl Request {
         self.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name))
     }
 
-    fn encode(&self, address: &str) -> Vec<u8> {
+    /// The bytes of the request.
+    pub fn encode(&self, address: &str) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         if !self.has("host") {
             head.push_str(&format!("Host: {address}\r\n"));

@@ -60,7 +60,10 @@ impl Program {
     /// A command on the folder. The caller's own provider keys and tokens do not reach it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
-        command.current_dir(&self.root).stdin(Stdio::null());
+        command.stdin(Stdio::null());
+        if self.root.is_dir() {
+            command.current_dir(&self.root);
+        }
         for (name, _) in std::env::vars_os() {
             let name_text = name.to_string_lossy();
             if name_text.starts_with("DIR2MCP_") || name_text.ends_with("_API_KEY") {

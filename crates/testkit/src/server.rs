@@ -173,6 +173,14 @@ impl Server {
         }
     }
 
+    /// Lets time pass for a server that acts on time alone, and collects what it prints meanwhile.
+    pub fn idle(&self, time: Duration) {
+        let deadline = Instant::now() + time;
+        while let Some(line) = self.process.next_line(deadline.saturating_duration_since(Instant::now())) {
+            self.note(&line);
+        }
+    }
+
     /// Waits until the first scan is through and everything it found can be searched.
     pub fn wait_indexed(&self) -> &Server {
         self.poll("the first scan", |client| {

@@ -77,6 +77,7 @@ impl Spec {
     pub(crate) fn expected(&self) -> String {
         match self.kind {
             Kind::Bool => "true or false".into(),
+            Kind::Int { min, max } if min == max => min.to_string(),
             Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
             Kind::Text => "a text".into(),
             Kind::Path => "a file path".into(),

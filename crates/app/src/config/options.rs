@@ -115,6 +115,13 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
     layer
 }
 
+/// The `--tools` of `dir2mcp stdio`.
+pub(crate) fn tools_flag(tools: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
+    let spec = Spec::of(Key::ServerTools);
+    let origin = Origin::Flag(spec.flag[0]);
+    tools.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
+}
+
 /// `--auth auto|none|file:PATH`. Anything else may be a token, so it is not repeated.
 fn auth_flag(text: &str, cwd: &Path, layer: &mut Layer, problems: &mut Problems) {
     let origin = Origin::Flag("--auth");

@@ -5,6 +5,7 @@ use model::{DocType, IndexKind, Ranked};
 
 use crate::filter::CompiledFilter;
 use crate::parse::Parsed;
+use crate::weights;
 
 pub(crate) fn candidates(
     snapshot: &Snapshot,
@@ -19,7 +20,14 @@ pub(crate) fn candidates(
     let terms: Vec<QueryTerm> = parsed
         .terms
         .iter()
-        .map(|term| QueryTerm { token: term.token.clone(), weight: term.weight })
+        .flat_map(|term| {
+            let whole = QueryTerm { token: term.token.clone(), weight: term.weight };
+            let forms = term
+                .variants
+                .iter()
+                .map(|variant| QueryTerm { token: variant.clone(), weight: term.weight * weights::VARIANT });
+            std::iter::once(whole).chain(forms)
+        })
         .collect();
     let admit = |path: &str, doc_type: DocType| filter.admits(path, doc_type);
     let admit: Option<&dyn Fn(&str, DocType) -> bool> =

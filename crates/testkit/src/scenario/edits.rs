@@ -117,7 +117,7 @@ impl Editor<'_> {
                 self.folder.write(&new, content);
                 self.files.insert(new, number);
             }
-            8 if self.version % 5 == 0 => self.rename_directory(&path),
+            8 if self.version.is_multiple_of(5) => self.rename_directory(&path),
             // Saved without a change.
             _ => self.folder.write(&path, self.folder.read(&path)),
         }

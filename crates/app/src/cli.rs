@@ -1,0 +1,414 @@
+//! The command line: every command and flag, with the help that people read.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::{DocType, ErrorCode, Failure, Filter, IndexChoice, Query};
+
+use crate::exit::Exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  dir2mcp up                          Serve the current directory; prints where and how to connect
+  dir2mcp up --listen 127.0.0.1:8087  The same on a fixed port
+  dir2mcp connect claude              Show how to connect Claude to the running server
+  dir2mcp connect codex --stdio       Show how to let Codex start the server itself
+  dir2mcp search 'retry with backoff' Search from the shell
+  dir2mcp status --skipped            List files that are not searchable, and why
+
+No key, no network and no download are needed. Configuration: dir2mcp config init, dir2mcp config print.";
+
+/// Turns a directory into a tool server for AI agents: search, answers and files, with citations.
+#[derive(Debug, Parser)]
+#[command(name = "dir2mcp", version, about, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes, before or after its name.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Directory to serve [default: the current one]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub dir: Option<PathBuf>,
+    /// Config file [default: .dir2mcp.yaml here, else in the directory]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub config: Option<PathBuf>,
+    /// Where the index is kept [default: .dir2mcp in the directory]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub state_dir: Option<PathBuf>,
+    /// Print JSON: one event per line while running, one object for a result
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Never ask; say what is missing and leave with code 2
+    #[arg(long, global = true)]
+    pub non_interactive: bool,
+    /// Print errors only
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the MCP server and index in the background
+    #[command(after_help = UP_EXAMPLES)]
+    Up(Box<UpArgs>),
+    /// Serve MCP on standard input and output, for clients that start their servers
+    Stdio(StdioArgs),
+    /// Bring the index up to date and leave
+    Index,
+    /// Build the index anew
+    Reindex,
+    /// Show what is indexed, from the state on disk
+    Status(StatusArgs),
+    /// Answer a question from the directory, with citations
+    #[command(after_help = "\
+Examples:
+  dir2mcp ask 'how are sessions expired?'
+  dir2mcp ask --doc-types md --k 5 'what does the licence allow?'")]
+    Ask(AskArgs),
+    /// Search the directory
+    #[command(after_help = "\
+Examples:
+  dir2mcp search 'parse duration'
+  dir2mcp search --index code --file-glob 'src/**/*.rs' 'fn parse('")]
+    Search(SearchArgs),
+    /// Set up and inspect the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Show how to connect a client to the running server, or by stdio
+    #[command(after_help = "\
+Examples:
+  dir2mcp connect claude          For the server that runs now
+  dir2mcp connect cursor --stdio  For a server that Cursor starts itself")]
+    Connect(ConnectArgs),
+    /// Print the version
+    Version,
+}
+
+const UP_EXAMPLES: &str = "\
+Examples:
+  dir2mcp up
+  dir2mcp up --dir ~/notes --listen 127.0.0.1:8087
+  dir2mcp up --public --tls-cert cert.pem --tls-key key.pem
+  dir2mcp up --auth file:/run/secrets/dir2mcp.token
+
+The bearer token is made once and kept in .dir2mcp/secret.token, unless DIR2MCP_AUTH_TOKEN holds one.";
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct UpArgs {
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:0]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Option<String>,
+    /// Path of the MCP endpoint [default: /mcp]
+    #[arg(long, value_name = "PATH")]
+    pub mcp_path: Option<String>,
+    /// Let other machines in: listen on 0.0.0.0 and insist on a token
+    #[arg(long)]
+    pub public: bool,
+    /// Where the bearer token comes from: auto, none or file:PATH. Never the token itself [default: auto]
+    #[arg(long, value_name = "SOURCE")]
+    pub auth: Option<String>,
+    /// Really serve other machines without a token
+    #[arg(long)]
+    pub force_insecure: bool,
+    /// Certificate chain for HTTPS, PEM
+    #[arg(long, value_name = "PATH")]
+    pub tls_cert: Option<String>,
+    /// Private key for HTTPS, PEM
+    #[arg(long, value_name = "PATH")]
+    pub tls_key: Option<String>,
+    /// Further web origins that may call, comma-separated
+    #[arg(long, value_name = "ORIGINS")]
+    pub allowed_origins: Option<String>,
+    /// Sets of tools to serve, comma-separated [default: dir2mcp]
+    #[arg(long, value_name = "SETS")]
+    pub tools: Option<String>,
+    /// Refuse every tool that could write
+    #[arg(long)]
+    pub read_only: bool,
+    /// Model that embeds text
+    #[arg(long, value_name = "MODEL", help_heading = "Models")]
+    pub embed_model_text: Option<String>,
+    /// Model that embeds code
+    #[arg(long, value_name = "MODEL", help_heading = "Models")]
+    pub embed_model_code: Option<String>,
+    /// Model that words answers
+    #[arg(long, value_name = "MODEL", help_heading = "Models")]
+    pub chat_model: Option<String>,
+    /// Payments for calls: off, on or required [default: off]
+    #[arg(long, value_name = "MODE", help_heading = "Payments (x402)")]
+    pub x402: Option<String>,
+    /// Facilitator that verifies and settles payments
+    #[arg(long, value_name = "URL", help_heading = "Payments (x402)")]
+    pub x402_facilitator_url: Option<String>,
+    /// File with the facilitator's bearer token
+    #[arg(long, value_name = "PATH", help_heading = "Payments (x402)")]
+    pub x402_facilitator_token_file: Option<String>,
+    /// The facilitator's bearer token. Visible to other users: use the file
+    #[arg(long, value_name = "TOKEN", hide = true)]
+    pub x402_facilitator_token: Option<String>,
+    /// Public base URL named in payment requirements
+    #[arg(long, value_name = "URL", help_heading = "Payments (x402)")]
+    pub x402_resource_base_url: Option<String>,
+    /// Network, as a CAIP-2 identifier [default: eip155:8453]
+    #[arg(long, value_name = "NETWORK", help_heading = "Payments (x402)")]
+    pub x402_network: Option<String>,
+    /// Price of a call [default: 0.001]
+    #[arg(long, value_name = "PRICE", help_heading = "Payments (x402)", allow_hyphen_values = true)]
+    pub x402_price: Option<String>,
+    /// Payment scheme: exact or upto [default: exact]
+    #[arg(long, value_name = "SCHEME", help_heading = "Payments (x402)")]
+    pub x402_scheme: Option<String>,
+    /// Asset that is paid
+    #[arg(long, value_name = "ASSET", help_heading = "Payments (x402)")]
+    pub x402_asset: Option<String>,
+    /// Account that is paid
+    #[arg(long, value_name = "ACCOUNT", help_heading = "Payments (x402)")]
+    pub x402_pay_to: Option<String>,
+    /// Charge for tools/call
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Payments (x402)"
+    )]
+    pub x402_tools_call_enabled: Option<bool>,
+    /// Adds the fixtures of the MCP conformance suite
+    #[arg(long, hide = true)]
+    pub conformance_fixtures: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StdioArgs {
+    /// Sets of tools to serve, comma-separated [default: dir2mcp]
+    #[arg(long, value_name = "SETS")]
+    pub tools: Option<String>,
+    /// Adds the fixtures of the MCP conformance suite
+    #[arg(long, hide = true)]
+    pub conformance_fixtures: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StatusArgs {
+    /// List files with their status, all or those that a glob names
+    #[arg(long, value_name = "GLOB", num_args = 0..=1, default_missing_value = "**")]
+    pub files: Option<String>,
+    /// List the files that are not searchable, with the reason
+    #[arg(long)]
+    pub skipped: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AskArgs {
+    /// The question
+    pub question: String,
+    /// Word an answer, or only list what was found
+    #[arg(long, value_enum, default_value = "answer")]
+    pub mode: AskMode,
+    #[command(flatten)]
+    pub filters: QueryArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum AskMode {
+    Answer,
+    SearchOnly,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for
+    pub query: String,
+    #[command(flatten)]
+    pub filters: QueryArgs,
+}
+
+/// Where to look, and for how much.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct QueryArgs {
+    /// Passages to return, at most 50 [default: 10]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub k: Option<i64>,
+    /// Index to look in: auto, text, code or both
+    #[arg(long, value_name = "INDEX", default_value = "auto", value_parser = ["auto", "text", "code", "both"])]
+    pub index: String,
+    /// Only paths that begin so
+    #[arg(long, value_name = "PREFIX")]
+    pub path_prefix: Option<String>,
+    /// Only paths that match: * stays within a folder, ** crosses them
+    #[arg(long, value_name = "GLOB")]
+    pub file_glob: Option<String>,
+    /// Only these document types, comma-separated: code, text, md, data, html, pdf, image, audio
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    pub doc_types: Vec<String>,
+}
+
+impl QueryArgs {
+    /// The query for the engine. No number, or one below 1, means `k_default`; more than 50 is refused.
+    pub(crate) fn query(&self, text: &str, k_default: usize) -> Result<Query, Exit> {
+        let refuse = |code, message: String| Err(Exit::from(Failure::new(code, message)));
+        if text.trim().is_empty() {
+            return refuse(ErrorCode::MissingField, "the question is empty".into());
+        }
+        let k = match self.k.unwrap_or(0) {
+            ..=0 => k_default,
+            k @ 1..=50 => k as usize,
+            _ => return refuse(ErrorCode::InvalidRange, "--k goes up to 50".into()),
+        };
+        let mut doc_types = Vec::new();
+        for name in self.doc_types.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+            match DocType::parse(name) {
+                Some(doc_type) => doc_types.push(doc_type),
+                None => {
+                    let known: Vec<&str> = DocType::ALL.iter().map(|known| known.as_str()).collect();
+                    let message = format!("--doc-types: {name} is not one of {}", known.join(", "));
+                    return refuse(ErrorCode::InvalidField, message);
+                }
+            }
+        }
+        Ok(Query {
+            text: text.into(),
+            k,
+            index: IndexChoice::parse(&self.index).unwrap_or(IndexChoice::Auto),
+            filter: Filter {
+                path_prefix: self.path_prefix.clone(),
+                file_glob: self.file_glob.clone(),
+                doc_types,
+            },
+        })
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Create or update .dir2mcp.yaml: asks on a terminal, writes a commented template elsewhere
+    Init,
+    /// Print the effective configuration: defaults, file, environment and flags
+    Print(PrintArgs),
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PrintArgs {
+    /// Say where each value comes from
+    #[arg(long)]
+    pub origins: bool,
+    /// Print the reference page of all keys instead
+    #[arg(long, hide = true)]
+    pub reference: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConnectArgs {
+    /// Client to connect
+    #[arg(value_enum)]
+    pub client: Client,
+    /// Let the client start the server and talk to it by pipe: no port, no token
+    #[arg(long)]
+    pub stdio: bool,
+    /// Print the token itself where the client needs it
+    #[arg(long, conflicts_with = "stdio")]
+    pub show_token: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    /// Claude Code and Claude Desktop
+    Claude,
+    /// OpenAI Codex
+    Codex,
+    Cursor,
+    /// Visual Studio Code
+    Vscode,
+    /// Any other client
+    Generic,
+}
+
+#[cfg(test)]
+impl UpArgs {
+    pub(crate) fn parse_for_tests(arguments: &[&str]) -> UpArgs {
+        match Cli::try_parse_from(["dir2mcp", "up"].iter().chain(arguments)).unwrap().command {
+            Command::Up(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::config::keys::TABLE;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn d019_to_d026_every_flag_of_the_table_is_a_flag_of_up() {
+        let command = Cli::command();
+        let up = command.find_subcommand("up").unwrap();
+        let flags: BTreeSet<String> =
+            up.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
+        let known: BTreeSet<String> = TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
+        let own = ["--force-insecure", "--conformance-fixtures", "--x402-facilitator-token"].map(String::from);
+        assert_eq!(flags, known.into_iter().chain(own).collect());
+    }
+
+    #[test]
+    fn d013_to_d018_global_flags_go_before_and_after() {
+        for arguments in [
+            ["--dir", "a", "--json", "--quiet", "--non-interactive", "--state-dir=s", "--config", "c", "up"],
+            ["up", "--dir", "a", "--json", "--quiet", "--non-interactive", "--state-dir=s", "--config", "c"],
+        ] {
+            let global = Cli::try_parse_from(["dir2mcp"].iter().chain(&arguments)).unwrap().global;
+            assert!(global.json && global.quiet && global.non_interactive);
+            assert_eq!(global.dir, Some("a".into()));
+            assert_eq!((global.state_dir, global.config), (Some("s".into()), Some("c".into())));
+        }
+    }
+
+    #[test]
+    fn flags_with_an_optional_value() {
+        assert_eq!(UpArgs::parse_for_tests(&[]).x402_tools_call_enabled, None);
+        let enabled = |flag| UpArgs::parse_for_tests(&[flag]).x402_tools_call_enabled;
+        assert_eq!(enabled("--x402-tools-call-enabled"), Some(true));
+        assert_eq!(enabled("--x402-tools-call-enabled=false"), Some(false));
+        let files = |arguments: &[&str]| match Cli::try_parse_from(["dir2mcp", "status"].iter().chain(arguments)) {
+            Ok(Cli { command: Command::Status(args), .. }) => args.files,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(files(&[]), None);
+        assert_eq!(files(&["--files"]), Some("**".into()));
+        assert_eq!(files(&["--files", "*.md"]), Some("*.md".into()));
+    }
+
+    #[test]
+    fn queries_are_bounded() {
+        let query = |arguments: &[&str]| match Cli::try_parse_from(["dir2mcp", "ask", "why?"].iter().chain(arguments)) {
+            Ok(Cli { command: Command::Ask(args), .. }) => args.filters.query(&args.question, 7),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(query(&[]).unwrap().k, 7);
+        assert_eq!(query(&["--k", "-3"]).unwrap().k, 7);
+        assert_eq!(query(&["--k", "50"]).unwrap().k, 50);
+        assert_eq!(query(&["--k", "51"]).unwrap_err().label, "INVALID_RANGE");
+        let full = query(&["--index", "both", "--path-prefix", "docs/", "--doc-types", "md, code", "--file-glob", "*.md"]);
+        let full = full.unwrap();
+        assert_eq!(full.index, IndexChoice::Both);
+        assert_eq!(full.filter.doc_types, [DocType::Md, DocType::Code]);
+        assert_eq!(query(&["--doc-types", "movie"]).unwrap_err().label, "INVALID_FIELD");
+        assert_eq!(QueryArgs::default().query(" ", 7).unwrap_err().label, "MISSING_FIELD");
+    }
+}

@@ -1,0 +1,88 @@
+//! `dir2mcp ask` and `dir2mcp search`: the tools of the same names, called from the shell.
+
+use std::sync::Arc;
+
+use contracts::{CallContext, Contract, Registry, ToolNames, ToolService};
+use model::{Caller, IndexMode, Query};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::indexing::bring_up_to_date;
+use crate::cli::{AskArgs, AskMode, SearchArgs};
+use crate::config::Loaded;
+use crate::config::preflight::preflight;
+use crate::config::settings::Output;
+use crate::exit::{Exit, ExitCode};
+use crate::print::report::Reporter;
+use crate::{print, wire};
+
+pub(crate) fn ask(loaded: &Loaded, args: &AskArgs) -> Result<(), Exit> {
+    let query = args.filters.query(&args.question, loaded.settings.rag.k_default)?;
+    let mode = match args.mode {
+        AskMode::Answer => "answer",
+        AskMode::SearchOnly => "search_only",
+    };
+    let mut arguments = arguments(&query);
+    arguments.insert("question".to_owned(), json!(query.text));
+    arguments.insert("mode".to_owned(), json!(mode));
+    call(loaded, "dir2mcp.ask", arguments)
+}
+
+pub(crate) fn search(loaded: &Loaded, args: &SearchArgs) -> Result<(), Exit> {
+    let query = args.filters.query(&args.query, loaded.settings.rag.k_default)?;
+    let mut arguments = arguments(&query);
+    arguments.insert("query".to_owned(), json!(query.text));
+    call(loaded, "dir2mcp.search", arguments)
+}
+
+/// The arguments that both tools take.
+fn arguments(query: &Query) -> Map<String, Value> {
+    let mut arguments = Map::new();
+    arguments.insert("k".to_owned(), json!(query.k));
+    arguments.insert("index".to_owned(), json!(query.index));
+    if let Some(prefix) = &query.filter.path_prefix {
+        arguments.insert("path_prefix".to_owned(), json!(prefix));
+    }
+    if let Some(glob) = &query.filter.file_glob {
+        arguments.insert("file_glob".to_owned(), json!(glob));
+    }
+    if !query.filter.doc_types.is_empty() {
+        arguments.insert("doc_types".to_owned(), json!(query.filter.doc_types));
+    }
+    arguments
+}
+
+/// Brings the index up to date unless a server does so already, then calls one tool and prints its result.
+fn call(loaded: &Loaded, tool: &'static str, arguments: Map<String, Value>) -> Result<(), Exit> {
+    let output = &loaded.settings.output;
+    // Standard output is for the answer alone; only a terminal sees how far indexing got.
+    let on_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let reporter =
+        Arc::new(Reporter::new(&Output { json: false, quiet: output.quiet || !on_terminal, ..*output }));
+    let warnings = preflight(loaded)?;
+    for warning in loaded.warnings.iter().chain(&warnings) {
+        print::warn(warning);
+    }
+    let engine = wire::open_engine(&loaded.settings)?;
+    bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
+
+    let registry = Registry::new(Arc::clone(&engine), &[Contract::Dir2mcp], ToolNames::Dotted);
+    let context = CallContext { caller: Caller::Cli, cancel: CancellationToken::new(), progress: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime
+        .block_on(registry.call(tool, Some(arguments), context))
+        .map_err(|error| Exit::generic(error.to_string()))?;
+    if result.is_error {
+        let text = result.content.join("\n");
+        let message = text.strip_prefix("ERROR: ").unwrap_or(&text);
+        let (label, message) = message.split_once(": ").unwrap_or(("INTERNAL_ERROR", message));
+        let label = model::ErrorCode::parse(label).map_or("INTERNAL_ERROR", model::ErrorCode::as_str);
+        return Err(Exit::new(ExitCode::Generic, label, message));
+    }
+    if output.json {
+        print::out_json(&result.structured)?;
+    } else {
+        print::out(&format!("{}\n", print::safe_text(&result.content.join("\n"))))?;
+    }
+    Ok(())
+}

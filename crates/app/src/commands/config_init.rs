@@ -1,0 +1,415 @@
+//! `dir2mcp config init`: a commented file for a start, and on a terminal the few questions worth asking.
+//!
+//! Everything asked here can also be set by file, variable or flag, and a key that is typed never reaches the
+//! config file.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use serde_json::json;
+
+use crate::cli::Cli;
+use crate::config::keys::{Key, Spec};
+use crate::config::settings::{Listen, Output, SecretProvider};
+use crate::config::value::Value;
+use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, preflight, render};
+use crate::exit::Exit;
+use crate::print::{self, safe};
+use crate::secrets::{Secret, SecretName};
+
+const NEXT_STEPS: [&str; 3] =
+    ["Start the server: dir2mcp up", "Connect a client: dir2mcp connect claude", "See the result: dir2mcp config print --origins"];
+
+/// The keys that the wizard asks for.
+const QUESTIONS: [Key; 3] = [Key::ServerListen, Key::IngestGitignore, Key::IngestMaxFileMb];
+
+pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
+    let loaded = config::load(cli)?;
+    let path = loaded.settings.config_file.clone().unwrap_or_else(|| loaded.settings.root.join(FILE_NAME));
+    let answers = if is_interactive(&loaded.settings.output) {
+        wizard(&loaded, &mut Terminal)?
+    } else {
+        Vec::new()
+    };
+    let written = write(&path, loaded.settings.config_file.is_some(), &answers)?;
+    let shown = shown_path(&path);
+    if cli.global.json {
+        print::out_json(&json!({
+            "path": shown,
+            "created": written == Written::Created,
+            "updated": written == Written::Updated,
+            "next_steps": NEXT_STEPS,
+        }))?;
+    } else if !cli.global.quiet {
+        let what = match written {
+            Written::Created => "Created",
+            Written::Updated => "Updated",
+            Written::Unchanged => "Unchanged",
+        };
+        print::out(&format!("{what}: {}\n\nNext steps:\n  {}\n", safe(&shown), NEXT_STEPS.join("\n  ")))?;
+    }
+    Ok(())
+}
+
+/// Runs the preflight checks, and on a terminal asks for a key that is missing. To be called before anything
+/// is bound or indexed.
+pub(crate) fn ensure_ready(loaded: &mut Loaded) -> Result<(), Exit> {
+    loop {
+        match preflight::preflight(loaded) {
+            Ok(warnings) => {
+                loaded.warnings.extend(warnings);
+                return Ok(());
+            }
+            Err(ConfigError::MissingSecret { name, needed_by }) if is_interactive(&loaded.settings.output) => {
+                if !supply(loaded, name, &needed_by, &mut Terminal)? {
+                    return Err(ConfigError::MissingSecret { name, needed_by }.into());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// True where there is somebody to ask.
+pub(crate) fn is_interactive(output: &Output) -> bool {
+    !output.non_interactive && !output.json && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Created,
+    Updated,
+    Unchanged,
+}
+
+type Answers = Vec<(Key, Value)>;
+
+/// Writes the template, or the answers into what is there. The former text stays beside it as `.bak`.
+fn write(path: &Path, exists: bool, answers: &Answers) -> Result<Written, Exit> {
+    let failed = |error: io::Error| Exit::config(format!("cannot write {}: {error}", safe(&path.to_string_lossy())));
+    let before = if exists { files::read_if_present(path).map_err(failed)? } else { None };
+    let mut text = before.as_ref().map_or_else(render::template, |file| file.text.clone());
+    for (key, value) in answers {
+        text = edit::set(&text, Spec::of(*key).path, value).map_err(|error| Exit::config(error.to_string()))?;
+    }
+    match before {
+        Some(file) if file.text == text => Ok(Written::Unchanged),
+        Some(file) => {
+            let mut backup = path.as_os_str().to_owned();
+            backup.push(".bak");
+            files::write(&PathBuf::from(backup), &file.text, file.mode).map_err(failed)?;
+            files::write(path, &text, file.mode).map_err(failed)?;
+            Ok(Written::Updated)
+        }
+        None if files::write_new(path, &text, 0o644).map_err(failed)? => Ok(Written::Created),
+        None => Err(Exit::config(format!("{} appeared meanwhile", safe(&path.to_string_lossy())))),
+    }
+}
+
+/// Asks, and keeps the keys that were typed.
+fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit> {
+    prompter.say(&format!(
+        "Set-up for {}. Enter keeps the value in brackets.\n\n",
+        safe(&loaded.settings.root.to_string_lossy())
+    ))?;
+    let mut answers = Answers::new();
+    for key in QUESTIONS {
+        if let Some(value) = question(loaded, key, prompter)? {
+            answers.push((key, value));
+        }
+    }
+    prompter.say("\nKeys are optional: searching works without any. They are not shown while you type.\n")?;
+    let mut typed = Vec::new();
+    for (name, service) in [(SecretName::MistralApiKey, "Mistral"), (SecretName::ElevenlabsApiKey, "ElevenLabs")] {
+        let state = match loaded.secrets.get(name) {
+            Ok(Some(found)) => format!("set by {}", found.source.word()),
+            Ok(None) => "none".into(),
+            Err(error) => return Err(Exit::config(error.to_string())),
+        };
+        let secret = prompter.ask_secret(&format!("{service} key, {} [{state}]: ", name.variable()))?;
+        if !secret.expose().trim().is_empty() {
+            typed.push((name, Secret::new(secret.expose().trim())));
+        }
+    }
+    if !typed.is_empty() {
+        let place = ask_place(loaded, &["keychain", "file"], prompter)?;
+        for (name, secret) in &typed {
+            keep(loaded, *name, secret, place)?;
+        }
+        let wanted = if place == "keychain" { SecretProvider::Keychain } else { SecretProvider::File };
+        if loaded.settings.secrets.provider != wanted {
+            answers.push((Key::SecretsProvider, Value::Text(place.into())));
+        }
+    }
+    Ok(answers)
+}
+
+/// Asks for one value until it makes sense. No answer, no change.
+fn question(loaded: &Loaded, key: Key, prompter: &mut dyn Prompter) -> Result<Option<Value>, Exit> {
+    let spec = Spec::of(key);
+    let current = loaded.values.value(key);
+    let shown = match current {
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Text(text) => safe(text).into_owned(),
+        other => format!("{other:?}"),
+    };
+    let doc = spec.doc.trim().trim_end_matches('.');
+    loop {
+        let answer = prompter.ask(&format!("{doc}, {} [{shown}]: ", spec.path))?;
+        if answer.trim().is_empty() {
+            return Ok(None);
+        }
+        match Value::parse(spec, &answer) {
+            Ok(Value::Text(text)) if key == Key::ServerListen && Listen::parse(&text).is_none() => {
+                prompter.say("  expected an address and a port, such as 127.0.0.1:8080\n")?;
+            }
+            Ok(value) if value == *current => return Ok(None),
+            Ok(value) => return Ok(Some(value)),
+            Err(wrong) => prompter.say(&format!("  {wrong}\n"))?,
+        }
+    }
+}
+
+/// Asks for a secret that something needs. False when nothing was typed.
+fn supply(
+    loaded: &Loaded,
+    name: SecretName,
+    needed_by: &str,
+    prompter: &mut dyn Prompter,
+) -> Result<bool, Exit> {
+    prompter.say(&format!("{} needs {}. It is not shown while you type.\n", safe(needed_by), name.variable()))?;
+    let secret = prompter.ask_secret(&format!("{}: ", name.variable()))?;
+    let secret = Secret::new(secret.expose().trim());
+    if secret.expose().is_empty() {
+        return Ok(false);
+    }
+    let place = match loaded.settings.secrets.provider {
+        SecretProvider::Session | SecretProvider::Env => "session",
+        _ => ask_place(loaded, &["keychain", "file", "session"], prompter)?,
+    };
+    keep(loaded, name, &secret, place)?;
+    Ok(true)
+}
+
+fn ask_place(
+    loaded: &Loaded,
+    places: &[&'static str],
+    prompter: &mut dyn Prompter,
+) -> Result<&'static str, Exit> {
+    let has_keychain = loaded.secrets.keychain().is_some();
+    let places: Vec<&str> = places.iter().copied().filter(|place| *place != "keychain" || has_keychain).collect();
+    if let [only] = places[..] {
+        return Ok(only);
+    }
+    let file = loaded.settings.secrets.file.to_string_lossy();
+    loop {
+        let question =
+            format!("Keep it in: {} (file: {}) [{}]: ", places.join(", "), safe(&file), places[0]);
+        let answer = prompter.ask(&question)?;
+        let answer = answer.trim();
+        let chosen = places.iter().find(|place| answer.is_empty() || place.eq_ignore_ascii_case(answer));
+        if let Some(place) = chosen {
+            return Ok(place);
+        }
+    }
+}
+
+fn keep(loaded: &Loaded, name: SecretName, secret: &Secret, place: &str) -> Result<(), Exit> {
+    let kept = match (place, loaded.secrets.keychain()) {
+        ("keychain", Some(keychain)) => keychain.store(name.variable(), secret).map_err(|error| error.to_string()),
+        ("session", _) => {
+            loaded.secrets.keep_for_session(name, secret.clone());
+            Ok(())
+        }
+        _ => loaded.secrets.keep_in_file(name, secret).map(|_| ()).map_err(|error| error.to_string()),
+    };
+    kept.map_err(Exit::config)
+}
+
+fn shown_path(path: &Path) -> String {
+    let cwd = std::env::current_dir().ok().and_then(|cwd| cwd.canonicalize().ok());
+    let near = cwd.and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_path_buf));
+    near.unwrap_or_else(|| path.into()).to_string_lossy().into_owned()
+}
+
+/// Somebody to ask.
+trait Prompter {
+    fn say(&mut self, text: &str) -> io::Result<()>;
+    fn ask(&mut self, question: &str) -> io::Result<String>;
+    /// Like [`Prompter::ask`], with nothing of the answer on the screen.
+    fn ask_secret(&mut self, question: &str) -> io::Result<Secret>;
+}
+
+/// The person at the terminal.
+struct Terminal;
+
+impl Prompter for Terminal {
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        let mut err = io::stderr().lock();
+        err.write_all(text.as_bytes())?;
+        err.flush()
+    }
+
+    fn ask(&mut self, question: &str) -> io::Result<String> {
+        self.say(question)?;
+        let mut answer = String::new();
+        if io::stdin().read_line(&mut answer)? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the input ended; nothing was changed"));
+        }
+        Ok(answer)
+    }
+
+    fn ask_secret(&mut self, question: &str) -> io::Result<Secret> {
+        // Before the question appears, so that not even a fast answer is echoed.
+        let silence = Silence::start()?;
+        let answer = self.ask(question);
+        drop(silence);
+        self.say("\n")?;
+        answer.map(Secret::new)
+    }
+}
+
+/// The terminal without echo, until dropped.
+struct Silence(Termios);
+
+impl Silence {
+    fn start() -> io::Result<Silence> {
+        let original = tcgetattr(io::stdin())?;
+        let mut silent = original.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
+        Ok(Silence(original))
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::config::error::Problems;
+    use crate::config::tests::load_in;
+    use crate::config::yaml;
+    use crate::secrets::keychain::tests::fake_tool;
+
+    /// Answers from a list, and what was said meanwhile.
+    #[derive(Default)]
+    struct Script {
+        answers: VecDeque<&'static str>,
+        said: String,
+    }
+
+    impl Script {
+        fn new(answers: &[&'static str]) -> Script {
+            Script { answers: answers.iter().copied().collect(), said: String::new() }
+        }
+    }
+
+    impl Prompter for Script {
+        fn say(&mut self, text: &str) -> io::Result<()> {
+            self.said.push_str(text);
+            Ok(())
+        }
+
+        fn ask(&mut self, question: &str) -> io::Result<String> {
+            self.say(question)?;
+            self.answers.pop_front().map(String::from).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        }
+
+        fn ask_secret(&mut self, question: &str) -> io::Result<Secret> {
+            self.ask(question).map(Secret::new)
+        }
+    }
+
+    fn effective(text: &str, key: Key) -> Value {
+        let (mut problems, mut warnings) = (Problems::default(), Vec::new());
+        let environment = crate::config::Environment::default();
+        let layer = yaml::layer(Path::new("/c"), text, &environment, &mut problems, &mut warnings);
+        assert!(problems.messages().is_empty());
+        crate::config::combine::Values::combine([layer]).value(key).clone()
+    }
+
+    #[test]
+    fn d010_answers_go_to_the_file_and_keys_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
+        let mut script = Script::new(&["nowhere", "127.0.0.1:8087", "", "lots", "50", "canary-key", ""]);
+        let answers = wizard(&loaded, &mut script).unwrap();
+        assert!(script.answers.is_empty() && !script.said.contains("canary"), "{}", script.said);
+        let path = dir.path().join(FILE_NAME);
+        assert_eq!(write(&path, false, &answers).unwrap(), Written::Created);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("canary"));
+        assert_eq!(effective(&text, Key::ServerListen), Value::Text("127.0.0.1:8087".into()));
+        assert_eq!(effective(&text, Key::IngestMaxFileMb), Value::Int(50));
+        assert_eq!(effective(&text, Key::SecretsProvider), Value::Text("file".into()));
+        let kept = loaded.secrets.get(SecretName::MistralApiKey).unwrap().unwrap();
+        assert_eq!((kept.secret.expose(), kept.source.word()), ("canary-key", "file"));
+        assert!(dir.path().join(".dir2mcp/secret.env").exists());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn keys_go_to_the_keychain_where_there_is_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let bin = fake_tool(dir.path(), "");
+        let loaded = load_in(dir.path(), &["config", "init"], &[("PATH", bin.to_str().unwrap())]).unwrap();
+        let mut script = Script::new(&["", "", "", "canary-key", "", "somewhere", ""]);
+        let answers = wizard(&loaded, &mut script).unwrap();
+        assert_eq!(answers, [(Key::SecretsProvider, Value::Text("keychain".into()))]);
+        assert_eq!(std::fs::read_to_string(dir.path().join("tool.log.input")).unwrap(), "canary-key");
+        assert!(!dir.path().join(".dir2mcp").exists());
+    }
+
+    #[test]
+    fn an_existing_file_is_changed_in_place_and_backed_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        let before = "# mine\nserver:\n  listen: \"127.0.0.1:1\" # why\n";
+        std::fs::write(&path, before).unwrap();
+        assert_eq!(write(&path, true, &Vec::new()).unwrap(), Written::Unchanged);
+        let answers = vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))];
+        assert_eq!(write(&path, true, &answers).unwrap(), Written::Updated);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace(":1\"", ":2\""));
+        assert_eq!(std::fs::read_to_string(dir.path().join(".dir2mcp.yaml.bak")).unwrap(), before);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_edited_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        std::fs::write(&path, "server: {public: false}\n").unwrap();
+        let error = write(&path, true, &vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))]).unwrap_err();
+        assert!(error.messages[0].contains("server:\n  listen: \"127.0.0.1:2\""), "{error:?}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "server: {public: false}\n");
+    }
+
+    #[test]
+    fn an_aborted_wizard_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
+        assert!(wizard(&loaded, &mut Script::new(&["127.0.0.1:2"])).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn d035_a_missing_key_is_asked_for_and_may_stay_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["up"], &[]).unwrap();
+        let name = SecretName::MistralApiKey;
+        let mut script = Script::new(&["canary-key", "session"]);
+        assert!(supply(&loaded, name, "embed.provider: mistral", &mut script).unwrap());
+        assert_eq!(loaded.secrets.get(name).unwrap().unwrap().source.word(), "session");
+        assert!(script.said.starts_with("embed.provider: mistral needs MISTRAL_API_KEY."));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(!supply(&loaded, name, "x", &mut Script::new(&[" "])).unwrap());
+    }
+}

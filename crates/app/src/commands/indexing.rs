@@ -1,0 +1,50 @@
+//! `dir2mcp index` and `dir2mcp reindex`: bring the index up to date, or build it anew, and leave.
+
+use std::sync::Arc;
+
+use engine::{Engine, Event, EventSink, IndexingOutcome, IngestError};
+use model::IndexMode;
+
+use crate::config::Loaded;
+use crate::config::preflight::preflight;
+use crate::exit::Exit;
+use crate::print::report::Reporter;
+use crate::wire;
+
+pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
+    let reporter = Arc::new(Reporter::new(&loaded.settings.output));
+    let warnings = preflight(loaded)?;
+    for warning in loaded.warnings.iter().chain(&warnings) {
+        reporter.warn(warning);
+    }
+    let engine = wire::open_engine(&loaded.settings)?;
+    match bring_up_to_date(&engine, mode, &reporter)? {
+        IndexingOutcome::Done(_) => Ok(()),
+        IndexingOutcome::HeldBy(holder) if mode == IndexMode::Incremental => {
+            reporter.warn(&format!("another process ({holder}) already keeps this index up to date"));
+            Ok(())
+        }
+        IndexingOutcome::HeldBy(holder) => {
+            Err(Exit::generic(format!("another process ({holder}) is writing this index"))
+                .hint("Stop it, then run `dir2mcp reindex` again."))
+        }
+    }
+}
+
+/// Indexes in this thread and tells the reporter how it goes.
+pub(crate) fn bring_up_to_date(
+    engine: &Engine,
+    mode: IndexMode,
+    reporter: &Arc<Reporter>,
+) -> Result<IndexingOutcome, Exit> {
+    let events = Arc::clone(reporter);
+    let sink: EventSink = Arc::new(move |event| match event {
+        Event::Progress(progress) => events.progress(&progress),
+        Event::FileError { path, message } => events.file_error(&path, &message),
+        Event::Warning(message) => events.warn(&message),
+        Event::BecameWriter | Event::Fatal { .. } => {}
+    });
+    engine.index_now(mode, sink).map_err(|error: IngestError| {
+        Exit::ingest(error.to_string()).hint("What was indexed before is kept.")
+    })
+}

@@ -1,0 +1,78 @@
+//! `dir2mcp stdio`: the same server on standard input and output, for clients that start it themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Event;
+use mcp::CallerSource;
+use model::IndexMode;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::StdioArgs;
+use crate::config::Loaded;
+use crate::config::files;
+use crate::config::preflight::preflight;
+use crate::exit::Exit;
+use crate::{print, signals, wire};
+
+/// How often to look whether the client is still there. A client that dies closes the pipe, unless a grandchild of
+/// its holds the other end open.
+const PARENT_CHECK: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
+    let settings = &loaded.settings;
+    let quiet = settings.output.quiet;
+    // Standard output belongs to the protocol.
+    let warn = move |message: &str| {
+        if !quiet {
+            print::warn(message);
+        }
+    };
+    let warnings = preflight(loaded)?;
+    loaded.warnings.iter().chain(&warnings).for_each(|warning| warn(warning));
+    files::prepare_state_dir(&settings.state_dir)?;
+    policy::confine(&wire::confinement(settings));
+    let engine = wire::open_engine(settings)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let served = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        tokio::spawn({
+            let stop = stop.clone();
+            async move {
+                tokio::select! {
+                    () = signals::stop() => {}
+                    () = parent_gone() => {}
+                }
+                stop.cancel();
+            }
+        });
+        engine.start(
+            IndexMode::Incremental,
+            Arc::new(move |event| match event {
+                Event::FileError { path, message } => warn(&format!("{path}: {message}")),
+                Event::Warning(message) => warn(&message),
+                // The index is what it was; the client can still search it.
+                Event::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
+                Event::Progress(_) | Event::BecameWriter => {}
+            }),
+        );
+        let server = wire::mcp_server(settings, &engine, CallerSource::Stdio, args.conformance_fixtures);
+        mcp::serve_stdio(server, stop).await
+    });
+    engine.shutdown();
+    // A read from a terminal or pipe cannot be cancelled; it must not keep the process.
+    runtime.shutdown_background();
+    served.map_err(|error| Exit::generic(error.to_string()))
+}
+
+/// Completes when the process that started this one is gone.
+async fn parent_gone() {
+    let parent = rustix::process::getppid();
+    let mut ticks = tokio::time::interval(PARENT_CHECK);
+    loop {
+        ticks.tick().await;
+        if rustix::process::getppid() != parent {
+            return;
+        }
+    }
+}

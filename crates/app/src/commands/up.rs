@@ -1,0 +1,128 @@
+//! `dir2mcp up`: serve first, index in the background.
+
+use std::sync::Arc;
+
+use dir2mcp_http::HttpError;
+use engine::Event;
+use jiff::Timestamp;
+use mcp::CallerSource;
+use model::IndexMode;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::UpArgs;
+use crate::config::preflight::preflight;
+use crate::config::{Loaded, files, render};
+use crate::exit::{Exit, ExitCode};
+use crate::print::connection::Connection;
+use crate::print::events::Level;
+use crate::print::report::Reporter;
+use crate::secrets::token;
+use crate::{signals, wire};
+
+pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
+    let settings = &loaded.settings;
+    let reporter = Arc::new(Reporter::new(&settings.output));
+    let warnings = preflight(loaded)?;
+    for warning in loaded.warnings.iter().chain(&warnings) {
+        reporter.warn(warning);
+    }
+    files::prepare_state_dir(&settings.state_dir).map_err(|error| state_exit(loaded, &error))?;
+    let mut warnings = Vec::new();
+    let token =
+        token::resolve(&settings.security.auth, &settings.state_dir, &loaded.environment, &mut warnings)?;
+    for warning in &warnings {
+        reporter.warn(warning);
+    }
+    render::write_snapshot(loaded, &token.source).map_err(|error| state_exit(loaded, &error))?;
+
+    // Before the first thread: a thread that already runs would stay free.
+    let confined = policy::confine(&wire::confinement(settings));
+    let engine = wire::open_engine(settings)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(async {
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &token)).await?;
+        let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
+        connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
+
+        let server = wire::mcp_server(settings, &engine, CallerSource::Http, args.conformance_fixtures);
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(bound.serve(server, stop.clone()));
+        let mode = IndexMode::Incremental;
+        let held_by = engine.held_by();
+        reporter.index_loaded(
+            &settings.state_dir,
+            mode,
+            json!({ "state_dir": settings.state_dir, "mode": mode, "read_only": held_by.is_some() }),
+        );
+        reporter.server_started(json!({
+            "pid": std::process::id(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "confinement": confined.to_string(),
+        }));
+        reporter.connection(&connection);
+        if let Some(holder) = held_by {
+            reporter.warn(&format!(
+                "another process ({holder}) writes this index; serving what it writes, and taking over when it ends"
+            ));
+        }
+
+        let (fatal_in, mut fatal_out) = mpsc::unbounded_channel();
+        let events = Arc::clone(&reporter);
+        engine.start(
+            mode,
+            Arc::new(move |event| {
+                if let Some(exit) = tell(&events, event) {
+                    // Nobody receives once the server is stopping.
+                    let _ = fatal_in.send(exit);
+                }
+            }),
+        );
+
+        let outcome = tokio::select! {
+            () = signals::stop() => Ok(()),
+            // The sender lives in the engine, so the channel only yields what was sent.
+            Some(exit) = fatal_out.recv() => Err(exit),
+        };
+        stop.cancel();
+        let served = serving.await.map_err(|error| Exit::generic(error.to_string()))?;
+        let stopping = Arc::clone(&engine);
+        tokio::task::spawn_blocking(move || stopping.shutdown())
+            .await
+            .map_err(|error| Exit::generic(error.to_string()))?;
+        reporter.event(Level::Info, "server_stopped", json!({}));
+        outcome.and(served.map_err(Exit::from))
+    })
+}
+
+/// Tells the outside what the background work says; a fatal end becomes the exit of the process.
+fn tell(reporter: &Reporter, event: Event) -> Option<Exit> {
+    match event {
+        Event::Progress(progress) => reporter.progress(&progress),
+        Event::FileError { path, message } => reporter.file_error(&path, &message),
+        Event::Warning(message) => reporter.warn(&message),
+        Event::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),
+        Event::Fatal { message, .. } => {
+            return Some(Exit::ingest(message).hint("What was indexed before is kept; run `dir2mcp up` again."));
+        }
+    }
+    None
+}
+
+fn state_exit(loaded: &Loaded, error: &std::io::Error) -> Exit {
+    Exit::ingest(format!(
+        "the state directory {} cannot be written: {error}",
+        loaded.settings.state_dir.display()
+    ))
+    .hint("Name a writable one with --state-dir.")
+}
+
+impl From<HttpError> for Exit {
+    fn from(error: HttpError) -> Exit {
+        match error.code() {
+            "BIND_FAILED" => Exit::bind(error.to_string()),
+            label => Exit::new(ExitCode::ConfigInvalid, label, error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! The config file: YAML with places, `${VAR}` filled in, every key known.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+use super::env::Environment;
+use super::error::{Problem, Problems};
+use super::keys::{Kind, Spec, TABLE};
+use super::nearest::nearest;
+use super::options::{Layer, Origin, Setting, anchored};
+use super::value::{Credential, Found, Value, WrongValue, size_entry};
+use crate::print::safe;
+
+/// A YAML value whose scalars stay text: the key, not the spelling, decides what they mean.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    Null,
+    Scalar(String),
+    List(Vec<Spanned<Node>>),
+    Map(Vec<(Spanned<String>, Spanned<Node>)>),
+}
+
+/// Why the text is not YAML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    pub line: u32,
+    pub message: String,
+}
+
+/// Reads YAML. `on` and `off` stay words: several keys take them as choices.
+pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        // A quoted line of the file could hold a key.
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options::<Option<Node>>(text, options) {
+        Ok(node) => Ok(node.unwrap_or(Node::Null)),
+        Err(error) => Err(SyntaxError {
+            line: error.location().map_or(1, |location| location.line() as u32),
+            message: safe(&error.to_string()).into_owned(),
+        }),
+    }
+}
+
+/// Every key that the file sets.
+pub(crate) fn layer(
+    path: &Path,
+    text: &str,
+    environment: &Environment,
+    problems: &mut Problems,
+    warnings: &mut Vec<String>,
+) -> Layer {
+    let mut reader = Reader { path, environment, problems, warnings, layer: Layer::new() };
+    match parse(text) {
+        Err(error) => {
+            let message = format!("not valid YAML: {}", error.message);
+            reader.problem(error.line, message);
+        }
+        Ok(Node::Null) => {}
+        Ok(Node::Map(entries)) => reader.section("", &entries),
+        Ok(_) => reader.problem(1, "expected keys with values, such as \"version: 1\"".into()),
+    }
+    reader.layer
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    environment: &'a Environment,
+    problems: &'a mut Problems,
+    warnings: &'a mut Vec<String>,
+    layer: Layer,
+}
+
+impl Reader<'_> {
+    fn section(&mut self, prefix: &str, entries: &[(Spanned<String>, Spanned<Node>)]) {
+        for (name, node) in entries {
+            let line = line_of(name);
+            let path = if prefix.is_empty() { name.value.clone() } else { format!("{prefix}.{}", name.value) };
+            if let Some(spec) = Spec::find(&path) {
+                self.leaf(spec, line, &node.value);
+            } else if !is_section(&path) {
+                self.problem(line, unknown(&path, prefix));
+            } else {
+                match &node.value {
+                    Node::Map(children) => self.section(&path, children),
+                    // A section whose lines are all comments.
+                    Node::Null => {}
+                    _ => self.problem(line, format!("{path}: expected a section with keys below it")),
+                }
+            }
+        }
+    }
+
+    fn leaf(&mut self, spec: &'static Spec, line: u32, node: &Node) {
+        let value = match (node, spec.kind) {
+            (Node::Null, _) => return,
+            (Node::Scalar(text), Kind::Secret) => match self.secret(spec, text, line) {
+                Some(credential) => Ok(Value::Secret(Some(credential))),
+                None => return,
+            },
+            (Node::Scalar(text), kind) if !matches!(kind, Kind::List | Kind::Sizes) => {
+                let text = self.expand(text, line);
+                Value::parse(spec, &text)
+            }
+            (Node::List(items), Kind::List) => self.list(spec, items),
+            (Node::Map(entries), Kind::Sizes) => self.sizes(spec, entries),
+            (other, _) => Err(WrongValue { expected: spec.expected(), found: other.kind() }),
+        };
+        match value {
+            Ok(value) => {
+                let folder = self.path.parent().unwrap_or(Path::new("/"));
+                let origin = self.origin(line);
+                self.layer.push(Setting { key: spec.key, value: anchored(spec, value, folder), origin });
+            }
+            Err(wrong) => self.problem(line, format!("{}: {wrong}", spec.path)),
+        }
+    }
+
+    fn list(&mut self, spec: &Spec, items: &[Spanned<Node>]) -> Result<Value, WrongValue> {
+        let mut texts = Vec::new();
+        for item in items {
+            match &item.value {
+                Node::Scalar(text) => texts.push(self.expand(text, item.referenced.line() as u32)),
+                other => return Err(WrongValue { expected: spec.expected(), found: other.kind() }),
+            }
+        }
+        Ok(Value::List(texts))
+    }
+
+    fn sizes(
+        &mut self,
+        spec: &Spec,
+        entries: &[(Spanned<String>, Spanned<Node>)],
+    ) -> Result<Value, WrongValue> {
+        let mut sizes = BTreeMap::new();
+        for (name, node) in entries {
+            let wrong = |found| WrongValue { expected: spec.expected(), found };
+            let Node::Scalar(number) = &node.value else { return Err(wrong(node.value.kind())) };
+            let pair = format!("{}: {number}", name.value);
+            let (doc_type, size) =
+                size_entry(&name.value, number).ok_or_else(|| wrong(Found::text(spec, &pair)))?;
+            sizes.insert(doc_type, size);
+        }
+        Ok(Value::Sizes(sizes))
+    }
+
+    /// A key in the file: by reference, or in plain text with a warning. An unset variable is no key at all.
+    fn secret(&mut self, spec: &Spec, text: &str, line: u32) -> Option<Credential> {
+        let text = text.trim();
+        let expanded = expand(text, self.environment);
+        let value = expanded.text.trim();
+        if value.is_empty() {
+            return None;
+        }
+        let variable = expanded.variables.first().cloned();
+        if variable.is_none() {
+            self.warnings.push(format!(
+                "{}: {} holds a key in plain text; write a reference such as ${{MISTRAL_API_KEY}} instead",
+                self.place(line),
+                spec.path
+            ));
+        }
+        Some(Credential { secret: crate::secrets::Secret::new(value), variable })
+    }
+
+    fn expand(&mut self, text: &str, line: u32) -> String {
+        let expanded = expand(text, self.environment);
+        for name in &expanded.unset {
+            self.warnings.push(format!("{}: ${{{name}}} is not set and stands for nothing", self.place(line)));
+        }
+        expanded.text
+    }
+
+    fn problem(&mut self, line: u32, message: String) {
+        let origin = self.origin(line);
+        self.problems.push(Problem::at(origin, message));
+    }
+
+    fn origin(&self, line: u32) -> Origin {
+        Origin::File { path: self.path.into(), line }
+    }
+
+    fn place(&self, line: u32) -> String {
+        format!("{}:{line}", safe(&self.path.to_string_lossy()))
+    }
+}
+
+/// A text with its variables filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expanded {
+    pub text: String,
+    pub variables: Vec<String>,
+    pub unset: Vec<String>,
+}
+
+/// Fills in `${NAME}` and `${NAME:-otherwise}`. `$${NAME}` keeps its text, and a lone `$` means itself.
+pub(crate) fn expand(text: &str, environment: &Environment) -> Expanded {
+    let mut expanded = Expanded { text: String::new(), variables: Vec::new(), unset: Vec::new() };
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let reference = rest[at + 2..].split_once('}').and_then(|(inside, after)| {
+            let (name, otherwise) = inside.split_once(":-").map_or((inside, None), |(n, o)| (n, Some(o)));
+            let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            (!name.is_empty() && name.chars().all(legal)).then_some((name, otherwise, after))
+        });
+        match reference {
+            _ if rest[..at].ends_with('$') => {
+                expanded.text.push_str(&rest[..at]);
+                expanded.text.push('{');
+                rest = &rest[at + 2..];
+            }
+            None => {
+                expanded.text.push_str(&rest[..at + 2]);
+                rest = &rest[at + 2..];
+            }
+            Some((name, otherwise, after)) => {
+                expanded.text.push_str(&rest[..at]);
+                match (environment.get(name), otherwise) {
+                    (Some(variable), _) => {
+                        expanded.text.push_str(variable.value);
+                        expanded.variables.push(name.into());
+                    }
+                    (None, Some(otherwise)) => expanded.text.push_str(otherwise),
+                    (None, None) => expanded.unset.push(name.into()),
+                }
+                rest = after;
+            }
+        }
+    }
+    expanded.text.push_str(rest);
+    expanded
+}
+
+/// What to say about a key that is not in the table.
+fn unknown(path: &str, section: &str) -> String {
+    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_string();
+    // A key in the wrong section is a likelier mistake than any typing error.
+    let moved = TABLE.iter().find(|spec| last(spec.path) == last(path)).map(|spec| spec.path);
+    let sections = TABLE.iter().flat_map(|spec| spec.path.match_indices('.').map(|(at, _)| &spec.path[..at]));
+    let near = nearest(path, TABLE.iter().map(|spec| spec.path).chain(sections));
+    match near.or(moved) {
+        Some(name) => format!("unknown key \"{}\"; did you mean \"{name}\"?", safe(path)),
+        None => {
+            let inside = if section.is_empty() { String::new() } else { format!("{section}.") };
+            let mut names: Vec<&str> = TABLE
+                .iter()
+                .filter_map(|spec| spec.path.strip_prefix(&inside))
+                .filter_map(|rest| rest.split('.').next())
+                .collect();
+            names.dedup();
+            format!("unknown key \"{}\"; known here: {}", safe(path), names.join(", "))
+        }
+    }
+}
+
+fn is_section(path: &str) -> bool {
+    TABLE.iter().any(|spec| spec.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+}
+
+fn line_of<T>(node: &Spanned<T>) -> u32 {
+    node.referenced.line() as u32
+}
+
+impl Node {
+    fn kind(&self) -> Found {
+        Found::Structure(match self {
+            Node::Null => "nothing",
+            Node::Scalar(_) => "a single value",
+            Node::List(_) => "a list",
+            Node::Map(_) => "a section",
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Node, D::Error> {
+        struct Nodes;
+
+        impl<'de> Visitor<'de> for Nodes {
+            type Value = Node;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Node, E> {
+                Ok(Node::Null)
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+                Ok(Node::Scalar(value.to_string()))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+                Ok(Node::Scalar(value.to_string()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+                Ok(Node::Scalar(value.to_string()))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+                Ok(Node::Scalar(value.to_string()))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Node, E> {
+                Ok(Node::Scalar(value.into()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Node::List(list))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+                let mut map = Vec::new();
+                while let Some(entry) = entries.next_entry()? {
+                    map.push(entry);
+                }
+                Ok(Node::Map(map))
+            }
+        }
+
+        deserializer.deserialize_any(Nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::keys::Key;
+
+    struct Read {
+        layer: Layer,
+        problems: Vec<String>,
+        warnings: Vec<String>,
+    }
+
+    fn read(text: &str) -> Read {
+        let environment = Environment::of(&[("SET", "value"), ("PORT", "80")]);
+        let (mut problems, mut warnings) = (Problems::default(), Vec::new());
+        let layer = layer(Path::new("/r/.dir2mcp.yaml"), text, &environment, &mut problems, &mut warnings);
+        Read { layer, problems: problems.messages(), warnings }
+    }
+
+    fn value(read: &Read, key: Key) -> Option<Value> {
+        read.layer.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone())
+    }
+
+    #[test]
+    fn nested_keys_with_their_lines() {
+        let read = read("version: 1\nserver:\n  listen: 127.0.0.1:9\n  tls:\n    cert_file: c.pem\n");
+        assert_eq!(read.problems, [""; 0]);
+        assert_eq!(value(&read, Key::ServerListen), Some(Value::Text("127.0.0.1:9".into())));
+        assert_eq!(value(&read, Key::ServerTlsCertFile), Some(Value::Text("/r/c.pem".into())));
+        assert_eq!(read.layer[1].origin, Origin::File { path: "/r/.dir2mcp.yaml".into(), line: 3 });
+    }
+
+    #[test]
+    fn words_stay_words_and_numbers_become_what_the_key_wants() {
+        let read = read(
+            "x402:\n  mode: off\n  route_policy:\n    tools_call:\n      price: 0.001\n\
+             ingest:\n  audio:\n    mode: on\n  gitignore: no\n  max_file_mb: \"7\"\n\
+             server:\n  session_max_lifetime: 0\nsecrets:\n  file:\n    mode: 0600\n",
+        );
+        assert_eq!(read.problems, [""; 0]);
+        assert_eq!(value(&read, Key::X402Mode), Some(Value::Text("off".into())));
+        assert_eq!(value(&read, Key::IngestAudioMode), Some(Value::Text("on".into())));
+        assert_eq!(value(&read, Key::IngestGitignore), Some(Value::Bool(false)));
+        assert_eq!(value(&read, Key::IngestMaxFileMb), Some(Value::Int(7)));
+        assert_eq!(value(&read, Key::X402Price), Some(Value::Text("0.001".into())));
+        assert_eq!(value(&read, Key::ServerSessionMaxLifetime), Some(Value::Duration(std::time::Duration::ZERO)));
+    }
+
+    #[test]
+    fn d181_variables_are_filled_in() {
+        let read = read(
+            "mistral:\n  chat_model: ${SET}-x\n  ocr_model: a${NONE}b\n  embed_text_model: ${NONE:-other}\n\
+             server:\n  listen: 127.0.0.1:${PORT}\n  mcp_path: /$${SET}\n",
+        );
+        assert_eq!(value(&read, Key::MistralChatModel), Some(Value::Text("value-x".into())));
+        assert_eq!(value(&read, Key::MistralOcrModel), Some(Value::Text("ab".into())));
+        assert_eq!(value(&read, Key::MistralEmbedTextModel), Some(Value::Text("other".into())));
+        assert_eq!(value(&read, Key::ServerListen), Some(Value::Text("127.0.0.1:80".into())));
+        assert_eq!(value(&read, Key::ServerMcpPath), Some(Value::Text("/${SET}".into())));
+        assert_eq!(read.warnings, ["/r/.dir2mcp.yaml:3: ${NONE} is not set and stands for nothing"]);
+    }
+
+    #[test]
+    fn a_regular_expression_keeps_its_dollar() {
+        let expand = |text| expand(text, &Environment::default()).text;
+        assert_eq!(expand("^a{3}$"), "^a{3}$");
+        assert_eq!(expand("a${2,}b"), "a${2,}b");
+        assert_eq!(expand("${"), "${");
+        assert_eq!(expand("$${X} ${X}."), "${X} .");
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest_known_one() {
+        let read = read(
+            "server:\n  listne: x\nsession_max_lifetime: 1h\nsevrer:\n  listen: x\nfrobnicate: 1\nrag:\n  zzzzzzzz: 1\n",
+        );
+        assert_eq!(
+            read.problems[..3],
+            [
+                "/r/.dir2mcp.yaml:2: unknown key \"server.listne\"; did you mean \"server.listen\"?",
+                "/r/.dir2mcp.yaml:3: unknown key \"session_max_lifetime\"; did you mean \
+                 \"server.session_max_lifetime\"?",
+                "/r/.dir2mcp.yaml:4: unknown key \"sevrer\"; did you mean \"server\"?",
+            ]
+        );
+        assert!(read.problems[3].starts_with(
+            "/r/.dir2mcp.yaml:6: unknown key \"frobnicate\"; known here: version, mistral, embed"
+        ));
+        assert!(read.problems[4].contains("known here: generate_answer, k_default"));
+    }
+
+    #[test]
+    fn wrong_types_name_the_key_and_the_type() {
+        let read = read(
+            "server:\n  listen: [a]\nrag: 5\nsecurity:\n  path_excludes: x\n  allowed_origins: {a: b}\n\
+             ingest:\n  gitignore: maybe\n  max_file_mb_by_type: {movie: 3}\nversion: 2\n",
+        );
+        assert_eq!(
+            read.problems,
+            [
+                "/r/.dir2mcp.yaml:2: server.listen: expected a text, found a list",
+                "/r/.dir2mcp.yaml:3: rag: expected a section with keys below it",
+                "/r/.dir2mcp.yaml:5: security.path_excludes: expected a list of texts, found a single value",
+                "/r/.dir2mcp.yaml:6: security.allowed_origins: expected a list of texts, found a section",
+                "/r/.dir2mcp.yaml:8: ingest.gitignore: expected true or false, found \"maybe\"",
+                "/r/.dir2mcp.yaml:9: ingest.max_file_mb_by_type: expected megabytes by document type, such as \
+                 pdf: 50, found \"movie: 3\"",
+                "/r/.dir2mcp.yaml:10: version: expected 1, found \"2\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn broken_yaml_is_one_problem_with_its_line_and_no_source_text() {
+        let read = read("version: 1\nmistral:\n  api_key: \"canary\nserver: [");
+        assert_eq!(read.problems.len(), 1);
+        assert!(read.problems[0].starts_with("/r/.dir2mcp.yaml:"), "{:?}", read.problems);
+        assert!(!read.problems[0].contains("canary"), "{:?}", read.problems);
+        assert!(super::tests::read("a: 1\na: 2").problems[0].contains("not valid YAML"));
+    }
+
+    #[test]
+    fn empty_files_and_empty_sections_change_nothing() {
+        for text in ["", "# only a comment\n", "---\n", "server:\n  # listen: x\nrag:\n", "server:\n  tls: ~\n"] {
+            let read = read(text);
+            assert!(read.layer.is_empty() && read.problems.is_empty(), "{text:?} {:?}", read.problems);
+        }
+        assert_eq!(read("- a\n").problems.len(), 1);
+    }
+
+    #[test]
+    fn keys_are_references_or_cause_a_warning() {
+        let credential = |read: &Read| match value(read, Key::MistralApiKey) {
+            Some(Value::Secret(Some(credential))) => credential,
+            other => panic!("{other:?}"),
+        };
+        let referenced = read("mistral:\n  api_key: ${SET}\n");
+        assert_eq!(credential(&referenced).variable.as_deref(), Some("SET"));
+        assert!(referenced.warnings.is_empty());
+        let plain = read("mistral:\n  api_key: canary\n");
+        assert_eq!(credential(&plain).variable, None);
+        assert!(plain.warnings[0].contains("plain text") && !plain.warnings[0].contains("canary"));
+        let unset = read("mistral:\n  api_key: ${NONE}\n");
+        assert!(unset.layer.is_empty() && unset.warnings.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_stumble(text in "[a-z:\\-\\[\\]{}&*\"'#|> \n\t${}]{0,120}") {
+            let _ = read(&text);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! How a run ends: the exit codes of the dir2mcp specification, section 2.4, and the error as it is shown.
+
+use model::{ErrorCode, Failure};
+use serde_json::{Value, json};
+
+use crate::config::ConfigError;
+use crate::print;
+use crate::print::events::{Events, Level};
+use crate::print::safe;
+use crate::secrets::token::TokenError;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitCode {
+    Success = 0,
+    Generic = 1,
+    ConfigInvalid = 2,
+    RootInaccessible = 3,
+    BindFailed = 4,
+    IndexFailed = 5,
+    IngestFailed = 6,
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        std::process::ExitCode::from(code as u8)
+    }
+}
+
+/// Why a run ended before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exit {
+    pub code: ExitCode,
+    /// The public code: `CONFIG_INVALID` and its like.
+    pub label: &'static str,
+    /// One `ERROR:` line each; at least one.
+    pub messages: Vec<String>,
+    /// What to do about it, a line each.
+    pub hints: Vec<String>,
+}
+
+impl Exit {
+    pub(crate) fn new(code: ExitCode, label: &'static str, message: impl Into<String>) -> Exit {
+        Exit { code, label, messages: vec![message.into()], hints: Vec::new() }
+    }
+
+    pub(crate) fn config(message: impl Into<String>) -> Exit {
+        Exit::new(ExitCode::ConfigInvalid, ErrorCode::ConfigInvalid.as_str(), message)
+    }
+
+    pub(crate) fn bind(message: impl Into<String>) -> Exit {
+        Exit::new(ExitCode::BindFailed, ErrorCode::BindFailed.as_str(), message)
+    }
+
+    /// The index cannot be opened: damaged, locked, or written by a newer version.
+    pub(crate) fn index(code: ErrorCode, message: impl Into<String>) -> Exit {
+        Exit::new(ExitCode::IndexFailed, code.as_str(), message)
+    }
+
+    pub(crate) fn ingest(message: impl Into<String>) -> Exit {
+        Exit::new(ExitCode::IngestFailed, "INGEST_FAILED", message)
+    }
+
+    pub(crate) fn generic(message: impl Into<String>) -> Exit {
+        Exit::new(ExitCode::Generic, ErrorCode::InternalError.as_str(), message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Exit {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The lines for standard error: `ERROR: CODE: message`, then the hints.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        for message in &self.messages {
+            text.push_str(&format!("ERROR: {}: {}\n", self.label, print::safe_text(message)));
+        }
+        for hint in &self.hints {
+            text.push_str(&format!("{}\n", print::safe_text(hint)));
+        }
+        text
+    }
+
+    /// The data of the `fatal` event.
+    pub(crate) fn event(&self) -> Value {
+        json!({
+            "code": self.label,
+            "message": self.messages.join("\n"),
+            "hints": self.hints,
+            "exit_code": self.code as u8,
+        })
+    }
+
+    /// Shows the error and gives the code to leave with.
+    pub(crate) fn report(&self, json: bool) -> std::process::ExitCode {
+        if json {
+            Events::stdout().emit(Level::Error, "fatal", self.event());
+        }
+        print::err(&self.text());
+        self.code.into()
+    }
+}
+
+impl From<ConfigError> for Exit {
+    fn from(error: ConfigError) -> Exit {
+        match &error {
+            ConfigError::Invalid(problems) => {
+                let mut exit = Exit::config("");
+                exit.messages = problems.messages();
+                exit
+            }
+            // The three lines of section 3.3.
+            ConfigError::MissingSecret { name, .. } => Exit::config(error.to_string())
+                .hint(format!("Set env: {}=...", name.variable()))
+                .hint("Or run: dir2mcp config init"),
+            ConfigError::Root { .. } => {
+                Exit::new(ExitCode::RootInaccessible, "ROOT_INACCESSIBLE", error.to_string())
+                    .hint("Name an existing directory with --dir.")
+            }
+        }
+    }
+}
+
+impl From<TokenError> for Exit {
+    fn from(error: TokenError) -> Exit {
+        let exit = Exit::config(error.to_string());
+        match &error {
+            TokenError::NotAToken { .. } => {
+                exit.hint("Remove the file to have a new token made, or write one line into it.")
+            }
+            _ => exit,
+        }
+    }
+}
+
+/// An engine call of `ask`, `search` or `status` that failed.
+impl From<Failure> for Exit {
+    fn from(failure: Failure) -> Exit {
+        let code = match failure.code {
+            ErrorCode::ConfigInvalid | ErrorCode::TlsConfigInvalid => ExitCode::ConfigInvalid,
+            ErrorCode::BindFailed => ExitCode::BindFailed,
+            ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => ExitCode::IndexFailed,
+            _ => ExitCode::Generic,
+        };
+        Exit::new(code, failure.code.as_str(), failure.message)
+    }
+}
+
+/// Output that could not be written.
+impl From<std::io::Error> for Exit {
+    fn from(error: std::io::Error) -> Exit {
+        Exit::generic(safe(&error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::SecretName;
+
+    #[test]
+    fn d027_to_d033_exit_codes() {
+        let codes = [
+            ExitCode::Success,
+            ExitCode::Generic,
+            ExitCode::ConfigInvalid,
+            ExitCode::RootInaccessible,
+            ExitCode::BindFailed,
+            ExitCode::IndexFailed,
+            ExitCode::IngestFailed,
+        ];
+        assert_eq!(codes.map(|code| code as u8), [0, 1, 2, 3, 4, 5, 6]);
+        let code = |code| Exit::from(Failure::new(code, "x")).code;
+        assert_eq!(code(ErrorCode::StoreCorrupt), ExitCode::IndexFailed);
+        assert_eq!(code(ErrorCode::TlsConfigInvalid), ExitCode::ConfigInvalid);
+        assert_eq!(code(ErrorCode::InvalidRange), ExitCode::Generic);
+        assert_eq!(Exit::ingest("x").code, ExitCode::IngestFailed);
+        assert_eq!(Exit::bind("x").code, ExitCode::BindFailed);
+    }
+
+    #[test]
+    fn d054_the_message_about_a_missing_key() {
+        let missing = ConfigError::MissingSecret { name: SecretName::MistralApiKey, needed_by: "x".into() };
+        assert_eq!(
+            Exit::from(missing).text(),
+            "ERROR: CONFIG_INVALID: Missing MISTRAL_API_KEY\nSet env: MISTRAL_API_KEY=...\nOr run: dir2mcp config init\n"
+        );
+    }
+
+    #[test]
+    fn an_error_cannot_drive_the_terminal() {
+        assert_eq!(Exit::generic("a\x1b[2J").text(), "ERROR: INTERNAL_ERROR: a\\u{1b}[2J\n");
+    }
+}

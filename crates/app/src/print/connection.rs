@@ -1,0 +1,225 @@
+//! How to reach the running server: the block on the terminal, the `connection` event, `connection.json`.
+//! None of them holds the token.
+
+use std::fmt::Write as _;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::safe;
+use super::safe::escape_json;
+use crate::config::files;
+use crate::config::settings::Server;
+use crate::secrets::token::TokenSource;
+
+/// The name of the file in the state directory.
+pub(crate) const FILE_NAME: &str = "connection.json";
+
+#[derive(Debug, Clone)]
+pub(crate) struct Connection {
+    pub url: String,
+    pub protocol_version: String,
+    pub token: TokenSource,
+}
+
+impl Connection {
+    /// For a server that listens on `bound`. The host stays the one that was configured, so that a name or
+    /// `0.0.0.0` is shown as such; the port is the real one.
+    pub(crate) fn new(server: &Server, bound: SocketAddr, token: TokenSource) -> Connection {
+        let scheme = if server.tls.is_some() { "https" } else { "http" };
+        let mut address = server.listen.clone();
+        address.port = bound.port();
+        Connection {
+            url: format!("{scheme}://{address}{}", server.mcp_path),
+            protocol_version: server.protocol_version.clone(),
+            token,
+        }
+    }
+
+    /// The data of the `connection` event.
+    pub(crate) fn event(&self) -> Value {
+        let mut data = self.common("<token>");
+        if let TokenSource::Env { name } = &self.token {
+            data.insert("token_env".into(), json!(name));
+        }
+        if let Some(path) = self.token.path() {
+            data.insert("token_file".into(), json!(path.to_string_lossy()));
+        }
+        Value::Object(data)
+    }
+
+    /// Writes `connection.json` into the state directory.
+    pub(crate) fn write(&self, state_dir: &Path, started: Timestamp) -> io::Result<()> {
+        let mut data = self.event();
+        data["headers"] = Value::Object(self.headers(&format!("<token-from-{}>", self.token.word())));
+        data["session"] = json!({
+            "uses_mcp_session_id": true,
+            "header_name": "MCP-Session-Id",
+            "assigned_on_initialize": true,
+        });
+        data["server"] = json!({
+            "pid": std::process::id(),
+            "started": started.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        let text = serde_json::to_string_pretty(&data).map_err(io::Error::other)?;
+        files::write(&state_dir.join(FILE_NAME), &format!("{}\n", escape_json(&text)), 0o600)
+    }
+
+    /// The block that `up` prints.
+    pub(crate) fn block(&self) -> String {
+        let auth = match &self.token {
+            TokenSource::None => "none (whoever reaches this address may call)".into(),
+            TokenSource::Env { name } => format!("Bearer (source=env, from {name})"),
+            TokenSource::SecretToken { path } => {
+                format!("Bearer (source=secret.token, from {})", safe(&path.to_string_lossy()))
+            }
+            TokenSource::File { path, flag } => {
+                let from = if *flag { "--auth file:" } else { "" };
+                format!("Bearer (source=file, from {from}{})", safe(&path.to_string_lossy()))
+            }
+        };
+        let mut text = String::from("MCP endpoint:\n");
+        let _ = writeln!(text, "  URL:    {}", safe(&self.url));
+        let _ = writeln!(text, "  Auth:   {auth}");
+        let _ = writeln!(text, "  Headers:");
+        for (name, value) in self.headers("<token>") {
+            let _ = writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default());
+        }
+        let _ = writeln!(text, "    MCP-Session-Id: (assigned after initialize response)");
+        text
+    }
+
+    fn common(&self, placeholder: &str) -> Map<String, Value> {
+        let mut data = Map::new();
+        data.insert("transport".into(), json!("mcp_streamable_http"));
+        data.insert("url".into(), json!(self.url));
+        data.insert("headers".into(), Value::Object(self.headers(placeholder)));
+        data.insert("token_source".into(), json!(self.token.word()));
+        data
+    }
+
+    fn headers(&self, placeholder: &str) -> Map<String, Value> {
+        let mut headers = Map::new();
+        headers.insert("MCP-Protocol-Version".into(), json!(self.protocol_version));
+        if self.token != TokenSource::None {
+            headers.insert("Authorization".into(), json!(format!("Bearer {placeholder}")));
+        }
+        headers
+    }
+}
+
+/// What `connection.json` says of a server that runs, or ran.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct SavedConnection {
+    pub url: String,
+    pub token_source: String,
+    pub token_file: Option<PathBuf>,
+    pub token_env: Option<String>,
+    pub server: Option<SavedServer>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct SavedServer {
+    pub pid: u32,
+    pub started: String,
+}
+
+impl SavedConnection {
+    pub(crate) fn read(state_dir: &Path) -> io::Result<Option<SavedConnection>> {
+        let Some(file) = files::read_if_present(&state_dir.join(FILE_NAME))? else { return Ok(None) };
+        serde_json::from_str(&file.text).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// True where the process that wrote it still exists.
+    pub(crate) fn is_running(&self) -> bool {
+        let pid = self.server.as_ref().and_then(|server| i32::try_from(server.pid).ok());
+        let pid = pid.and_then(rustix::process::Pid::from_raw);
+        // A process of another user cannot be signalled, but it is there.
+        pid.is_some_and(|pid| {
+            !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(token: TokenSource) -> Connection {
+        Connection {
+            url: "http://127.0.0.1:52143/mcp".into(),
+            protocol_version: "2025-11-25".into(),
+            token,
+        }
+    }
+
+    #[test]
+    fn d044_d045_the_block_of_the_specification() {
+        let file = TokenSource::File { path: "/run/secrets/dir2mcp.token".into(), flag: true };
+        assert_eq!(
+            connection(file).block(),
+            "MCP endpoint:\n\
+             \x20 URL:    http://127.0.0.1:52143/mcp\n\
+             \x20 Auth:   Bearer (source=file, from --auth file:/run/secrets/dir2mcp.token)\n\
+             \x20 Headers:\n\
+             \x20   MCP-Protocol-Version: 2025-11-25\n\
+             \x20   Authorization: Bearer <token>\n\
+             \x20   MCP-Session-Id: (assigned after initialize response)\n"
+        );
+        let own = connection(TokenSource::SecretToken { path: "/r/.dir2mcp/secret.token".into() }).block();
+        assert!(own.contains("  Auth:   Bearer (source=secret.token, from /r/.dir2mcp/secret.token)\n"));
+        let none = connection(TokenSource::None).block();
+        assert!(none.contains("Auth:   none") && !none.contains("Authorization"));
+    }
+
+    #[test]
+    fn d052_d053_the_connection_event() {
+        let file = TokenSource::File { path: "/run/secrets/dir2mcp.token".into(), flag: true };
+        assert_eq!(
+            connection(file).event(),
+            json!({
+                "transport": "mcp_streamable_http",
+                "url": "http://127.0.0.1:52143/mcp",
+                "headers": {"MCP-Protocol-Version": "2025-11-25", "Authorization": "Bearer <token>"},
+                "token_source": "file",
+                "token_file": "/run/secrets/dir2mcp.token",
+            })
+        );
+        let env = connection(TokenSource::Env { name: "DIR2MCP_AUTH_TOKEN".into() }).event();
+        assert_eq!((&env["token_source"], &env["token_env"]), (&json!("env"), &json!("DIR2MCP_AUTH_TOKEN")));
+        let none = connection(TokenSource::None).event();
+        assert_eq!(none["token_source"], "none");
+        assert!(none["headers"].get("Authorization").is_none());
+    }
+
+    #[test]
+    fn d056_d066_connection_json() {
+        let dir = tempfile::tempdir().unwrap();
+        let token = TokenSource::SecretToken { path: dir.path().join("secret.token") };
+        connection(token).write(dir.path(), "2026-02-25T12:34:56.789Z".parse().unwrap()).unwrap();
+        let text = std::fs::read_to_string(dir.path().join("connection.json")).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["transport"], "mcp_streamable_http");
+        assert_eq!(value["token_source"], "secret.token");
+        assert_eq!(
+            value["headers"],
+            json!({"MCP-Protocol-Version": "2025-11-25", "Authorization": "Bearer <token-from-secret.token>"})
+        );
+        assert_eq!(
+            value["session"],
+            json!({"uses_mcp_session_id": true, "header_name": "MCP-Session-Id", "assigned_on_initialize": true})
+        );
+        let saved = SavedConnection::read(dir.path()).unwrap().unwrap();
+        assert_eq!(saved.token_file, Some(dir.path().join("secret.token")));
+        assert_eq!(saved.server.as_ref().unwrap().started, "2026-02-25T12:34:56.789Z");
+        assert!(saved.is_running());
+        let gone = SavedConnection { server: Some(SavedServer { pid: i32::MAX as u32, started: String::new() }), ..saved };
+        assert!(!gone.is_running());
+        assert!(SavedConnection::read(&dir.path().join("none")).unwrap().is_none());
+    }
+}

@@ -1,0 +1,269 @@
+//! What a run tells the outside while it works: text with a progress bar on a terminal, text with progress
+//! lines elsewhere, or NDJSON.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::{IndexMode, Progress};
+use serde_json::{Value, json};
+
+use super::connection::Connection;
+use super::events::{Events, Level};
+use super::{safe, tolerate_closed_pipe};
+use crate::config::settings::Output;
+use crate::exit::Exit;
+
+pub(crate) struct Reporter {
+    form: Form,
+    last: Mutex<Last>,
+}
+
+enum Form {
+    /// Errors only.
+    Quiet,
+    Json(Events),
+    /// Progress lines on standard output.
+    Lines,
+    /// A bar on standard error, and the last line on standard output.
+    Bar(ProgressBar),
+}
+
+/// When progress was last shown, so that a fast index does not print a line per file.
+#[derive(Default)]
+struct Last {
+    shown: Option<Instant>,
+    progress: Option<Progress>,
+}
+
+impl Reporter {
+    pub(crate) fn new(output: &Output) -> Reporter {
+        let form = if output.json {
+            Form::Json(Events::stdout())
+        } else if output.quiet {
+            Form::Quiet
+        } else if io::stderr().is_terminal() {
+            Form::Bar(ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()))
+        } else {
+            Form::Lines
+        };
+        Reporter { form, last: Mutex::default() }
+    }
+
+    /// The index is open. `data` goes into the event.
+    pub(crate) fn index_loaded(&self, state_dir: &Path, mode: IndexMode, data: Value) {
+        match &self.form {
+            Form::Quiet => {}
+            Form::Json(events) => events.emit(Level::Info, "index_loaded", data),
+            Form::Lines | Form::Bar(_) => self.print(&index_lines(state_dir, mode)),
+        }
+    }
+
+    pub(crate) fn server_started(&self, data: Value) {
+        self.event(Level::Info, "server_started", data);
+    }
+
+    pub(crate) fn connection(&self, connection: &Connection) {
+        match &self.form {
+            Form::Quiet => {}
+            Form::Json(events) => events.emit(Level::Info, "connection", connection.event()),
+            Form::Lines | Form::Bar(_) => self.print(&format!("{}\n", connection.block())),
+        }
+    }
+
+    /// Shows how far indexing got: at most twice a second, and whenever a job ends.
+    pub(crate) fn progress(&self, progress: &Progress) {
+        let now = Instant::now();
+        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let recently = last.shown.is_some_and(|shown| now.duration_since(shown) < Duration::from_millis(500));
+        let ended = !progress.running && last.progress.as_ref() != Some(progress);
+        if (recently || last.progress.as_ref() == Some(progress)) && !ended {
+            return;
+        }
+        last.shown = Some(now);
+        last.progress = Some(progress.clone());
+        match &self.form {
+            Form::Quiet => {}
+            Form::Json(events) => {
+                events.emit(Level::Info, "scan_progress", scan_data(progress));
+                events.emit(Level::Info, "embed_progress", embed_data(progress));
+            }
+            Form::Lines => self.print(&progress_line(progress)),
+            Form::Bar(bar) if progress.running => draw(bar, progress),
+            Form::Bar(bar) => {
+                bar.finish_and_clear();
+                bar.set_draw_target(ProgressDrawTarget::hidden());
+                self.print(&progress_line(progress));
+            }
+        }
+    }
+
+    /// A document that could not be indexed.
+    pub(crate) fn file_error(&self, rel_path: &str, message: &str) {
+        match &self.form {
+            Form::Json(events) => {
+                let data = json!({ "rel_path": rel_path, "message": message });
+                events.emit(Level::Warn, "file_error", data);
+            }
+            _ => self.warn(&format!("{}: {}", safe(rel_path), safe(message))),
+        }
+    }
+
+    /// `message` must be safe already: it may name several things.
+    pub(crate) fn warn(&self, message: &str) {
+        match &self.form {
+            Form::Quiet => {}
+            Form::Json(events) => events.emit(Level::Warn, "warning", json!({ "message": message })),
+            Form::Lines => super::warn(message),
+            Form::Bar(bar) => bar.suspend(|| super::warn(message)),
+        }
+    }
+
+    /// Any further event of section 3.2 that has no text form.
+    pub(crate) fn event(&self, level: Level, event: &str, data: Value) {
+        if let Form::Json(events) = &self.form {
+            events.emit(level, event, data);
+        }
+    }
+
+    /// The run ends with an error.
+    pub(crate) fn fatal(&self, exit: &Exit) {
+        if let Form::Bar(bar) = &self.form {
+            bar.finish_and_clear();
+        }
+        self.event(Level::Error, "fatal", exit.event());
+        super::err(&exit.text());
+    }
+
+    fn print(&self, text: &str) {
+        let write = || tolerate_closed_pipe(super::out(text));
+        let _ = match &self.form {
+            Form::Bar(bar) => bar.suspend(write),
+            _ => write(),
+        };
+    }
+}
+
+/// `Progress: scanned=…`, as in the dir2mcp specification, section 3.1.
+pub(crate) fn progress_line(progress: &Progress) -> String {
+    format!("Progress: {}\n", counters(progress))
+}
+
+fn counters(progress: &Progress) -> String {
+    format!(
+        "scanned={} indexed={} skipped={} deleted={} reps={} chunks={} embedded={} errors={}",
+        progress.scanned,
+        progress.indexed,
+        progress.skipped,
+        progress.deleted,
+        progress.representations,
+        progress.chunks_total,
+        progress.embedded_ok,
+        progress.errors
+    )
+}
+
+fn index_lines(state_dir: &Path, mode: IndexMode) -> String {
+    format!(
+        "Index: {}  (meta.sqlite + vectors_text.hnsw + vectors_code.hnsw)\n\
+         Mode: {mode}  (server-first; indexing in background)\n\n",
+        safe(&state_dir.to_string_lossy())
+    )
+}
+
+fn scan_data(progress: &Progress) -> Value {
+    json!({
+        "job_id": progress.job_id,
+        "running": progress.running,
+        "mode": progress.mode,
+        "scanned": progress.scanned,
+        "indexed": progress.indexed,
+        "skipped": progress.skipped,
+        "deleted": progress.deleted,
+        "reps": progress.representations,
+        "errors": progress.errors,
+    })
+}
+
+fn embed_data(progress: &Progress) -> Value {
+    json!({
+        "job_id": progress.job_id,
+        "running": progress.running,
+        "chunks": progress.chunks_total,
+        "embedded": progress.embedded_ok,
+        "errors": progress.errors,
+    })
+}
+
+fn draw(bar: &ProgressBar, progress: &Progress) {
+    if bar.is_hidden() {
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} files  {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.reset();
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    bar.set_length(progress.scanned);
+    bar.set_position((progress.indexed + progress.skipped + progress.errors).min(progress.scanned));
+    bar.set_message(format!(
+        "chunks={} embedded={} errors={}",
+        progress.chunks_total, progress.embedded_ok, progress.errors
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress() -> Progress {
+        Progress {
+            job_id: "job_1".into(),
+            running: true,
+            mode: IndexMode::Incremental,
+            scanned: 412,
+            indexed: 55,
+            skipped: 340,
+            deleted: 2,
+            representations: 88,
+            chunks_total: 1480,
+            embedded_ok: 920,
+            errors: 1,
+        }
+    }
+
+    #[test]
+    fn d046_the_progress_line_of_the_specification() {
+        assert_eq!(
+            progress_line(&progress()),
+            "Progress: scanned=412 indexed=55 skipped=340 deleted=2 reps=88 chunks=1480 embedded=920 errors=1\n"
+        );
+    }
+
+    #[test]
+    fn d043_where_the_index_is() {
+        assert_eq!(
+            index_lines(Path::new("/repo/.dir2mcp"), IndexMode::Incremental),
+            "Index: /repo/.dir2mcp  (meta.sqlite + vectors_text.hnsw + vectors_code.hnsw)\n\
+             Mode: incremental  (server-first; indexing in background)\n\n"
+        );
+    }
+
+    #[test]
+    fn events_hold_all_counters_between_them() {
+        let (scan, embed) = (scan_data(&progress()), embed_data(&progress()));
+        assert_eq!((&scan["scanned"], &scan["reps"]), (&json!(412), &json!(88)));
+        assert_eq!((&embed["chunks"], &embed["embedded"]), (&json!(1480), &json!(920)));
+    }
+
+    #[test]
+    fn progress_is_not_shown_for_every_file() {
+        let reporter = Reporter { form: Form::Quiet, last: Mutex::default() };
+        let shown = || reporter.last.lock().unwrap().progress.as_ref().map(|p| (p.scanned, p.running));
+        reporter.progress(&Progress { scanned: 1, ..progress() });
+        reporter.progress(&Progress { scanned: 2, ..progress() });
+        assert_eq!(shown(), Some((1, true)));
+        reporter.progress(&Progress { scanned: 3, running: false, ..progress() });
+        assert_eq!(shown(), Some((3, false)));
+    }
+}

@@ -1,0 +1,155 @@
+//! Puts the parts together: the only file that names concrete providers, stores and servers in one breath.
+
+use std::sync::Arc;
+
+use contracts::{Contract, Registry, ToolNames};
+use dir2mcp_http::{Auth, HttpConfig, Network, RateLimit, SecretToken, TlsFiles};
+use engine::{Engine, EngineConfig, EngineError, ModelNames};
+use ingest::ChunkOptions;
+use mcp::{CallerSource, McpOptions, McpServer};
+use model::{Embedder, IndexKind};
+use policy::{Confinement, PolicyConfig, SecretPatterns};
+use providers::local::HashingEmbedder;
+
+use crate::config::Settings;
+use crate::config::settings::{self, SttProvider};
+use crate::secrets::token::Token;
+
+/// Opens the engine that these settings describe.
+pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
+    open(settings, false)
+}
+
+/// The same, for a look at what is there.
+pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
+    open(settings, true)
+}
+
+fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError> {
+    let embedder: Arc<dyn Embedder> = Arc::new(HashingEmbedder);
+    let config = EngineConfig {
+        root: settings.root.clone(),
+        state_dir: settings.state_dir.clone(),
+        policy: policy_config(settings),
+        gitignore: settings.ingest.gitignore,
+        watch: settings.ingest.watch,
+        threads: threads(settings.ingest.threads),
+        chunking: chunk_options(&settings.chunking),
+        oversample: settings.rag.oversample_factor,
+        generate_answer: settings.rag.generate_answer,
+        models: model_names(settings, embedder.as_ref()),
+        read_only,
+    };
+    Ok(Arc::new(Engine::open(config, embedder)?))
+}
+
+/// The MCP server over an engine.
+pub(crate) fn mcp_server(
+    settings: &Settings,
+    engine: &Arc<Engine>,
+    caller: CallerSource,
+    fixtures: bool,
+) -> McpServer {
+    let names = match settings.server.tool_names {
+        settings::ToolNames::Dotted => ToolNames::Dotted,
+        settings::ToolNames::Underscore => ToolNames::Underscore,
+    };
+    let contracts: Vec<Contract> =
+        settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
+    let registry = Registry::new(Arc::clone(engine), &contracts, names);
+    let mut options = McpOptions::new(env!("CARGO_PKG_VERSION"), caller);
+    options.fixtures = fixtures;
+    McpServer::new(Arc::new(registry), options)
+}
+
+pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
+    let server = &settings.server;
+    HttpConfig {
+        listen: server.listen.to_string(),
+        mcp_path: server.mcp_path.clone(),
+        auth: match &token.secret {
+            Some(secret) => Auth::bearer(SecretToken::new(secret.expose())),
+            None => Auth::None,
+        },
+        public: server.public,
+        // Decided with the settings: without --force-insecure they would not have resolved.
+        allow_insecure: token.secret.is_none(),
+        allowed_origins: settings.security.allowed_origins.clone(),
+        allowed_hosts: server.allowed_hosts.clone(),
+        tls: server
+            .tls
+            .as_ref()
+            .map(|tls| TlsFiles { cert: tls.cert_file.clone(), key: tls.key_file.clone() }),
+        session_inactivity: server.session_inactivity_timeout,
+        session_max_lifetime: server.session_max_lifetime,
+        max_sessions: server.max_sessions,
+        rate_limit: server
+            .rate_limit
+            .map(|limit| RateLimit { per_second: limit.requests_per_second, burst: limit.burst }),
+        trusted_proxies: server
+            .trusted_proxies
+            .iter()
+            .map(|range| Network { address: range.address, prefix: range.prefix })
+            .collect(),
+        ..HttpConfig::default()
+    }
+}
+
+/// What the running server may touch: its root and its certificate to read, its state directory to write. Nothing else
+/// is needed once the configuration and the token are read.
+pub(crate) fn confinement(settings: &Settings) -> Confinement {
+    let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
+    Confinement {
+        read: std::iter::once(settings.root.clone()).chain(tls).collect(),
+        write: vec![settings.state_dir.clone()],
+    }
+}
+
+fn policy_config(settings: &Settings) -> PolicyConfig {
+    let patterns = &settings.security.secret_patterns;
+    PolicyConfig {
+        path_excludes: settings.security.path_excludes.clone(),
+        secret_patterns: if patterns.builtin {
+            SecretPatterns::Default
+        } else {
+            SecretPatterns::Custom(patterns.custom.clone())
+        },
+        max_file_bytes: settings.ingest.max_file_bytes,
+        max_bytes_by_type: settings.ingest.max_bytes_by_type.clone(),
+        follow_symlinks: settings.ingest.follow_symlinks,
+    }
+}
+
+fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
+    ChunkOptions {
+        max_chars: chunking.max_chars,
+        overlap_chars: chunking.overlap_chars,
+        min_chars: chunking.min_chars,
+        code_max_lines: chunking.code_max_lines,
+        code_overlap_lines: chunking.code_overlap_lines,
+    }
+}
+
+/// The names that `corpus.json` and `dir2mcp.stats` show: what is in use, not what could be.
+fn model_names(settings: &Settings, embedder: &dyn Embedder) -> ModelNames {
+    let models = &settings.models;
+    let (stt_provider, stt_model) = match models.stt {
+        SttProvider::Mistral => ("mistral", &models.stt_mistral_model),
+        SttProvider::Elevenlabs => ("elevenlabs", &models.stt_elevenlabs_model),
+    };
+    ModelNames {
+        embed_text: embedder.model(IndexKind::Text).to_owned(),
+        embed_code: embedder.model(IndexKind::Code).to_owned(),
+        ocr: models.ocr_model.clone(),
+        stt_provider: stt_provider.to_owned(),
+        stt_model: stt_model.clone(),
+        chat: "extractive".to_owned(),
+    }
+}
+
+fn threads(configured: usize) -> usize {
+    match configured {
+        0 => std::thread::available_parallelism().map_or(2, usize::from),
+        chosen => chosen,
+    }
+}

@@ -1,0 +1,198 @@
+//! A secret in a file, a header or the environment never comes out again.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+use testkit::{Client, Era, Folder, Request};
+
+use super::{program, ways_in};
+
+/// Strings that the secret rules know, put together here so that no scanner takes this file for a leak.
+fn canaries() -> Vec<(&'static str, String, String)> {
+    let words = "qzjkvwxbqzjkvwxbqzjkvwxbqzjk";
+    let mixed = "q7z9k2v4w6x8b1q3z5k7v9w2x4b6q8z1";
+    vec![
+        ("docs/aws.txt", format!("{}{}", "AKI", "AQZJKVWXBQZJKVWXB"), "key id: ".into()),
+        ("docs/token.txt", words.to_owned(), format!("{} = ", "token")),
+        ("src/stripe.py", format!("{}{mixed}", "sk_"), "key = \"".into()),
+        ("conf/api.yaml", format!("{}{mixed}", "api_"), "key: ".into()),
+        ("logs/jwt.log", format!("{words}.{words}.{words}"), format!("{}: {} ", "Authorization", "Bearer")),
+    ]
+}
+
+fn folder_with_secrets() -> (Folder, Vec<String>) {
+    let folder = Folder::from("//- plain.md\n# Plain\n\nThe lighthouse has no secrets.\n");
+    let mut secrets = Vec::new();
+    for (path, secret, context) in canaries() {
+        let quote = if context.ends_with('"') { "\"" } else { "" };
+        folder.write(path, format!("the lighthouse keeps\n{context}{secret}{quote}\nto itself\n"));
+        secrets.push(secret);
+    }
+    let floor = "floorcanary0123456789".to_owned();
+    for path in [".env", "certs/server.pem", "keys/id_rsa", ".git/config"] {
+        folder.write(path, format!("lighthouse {floor}\n"));
+    }
+    secrets.push(floor);
+    (folder, secrets)
+}
+
+fn assert_clean(what: &str, bytes: &[u8], secrets: &[String]) {
+    let text = String::from_utf8_lossy(bytes);
+    for secret in secrets {
+        assert!(!text.contains(secret.as_str()), "{what} holds the secret {}…", &secret[..6]);
+    }
+}
+
+fn assert_clean_files(directory: &Path, secrets: &[String]) {
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            assert_clean_files(&path, secrets);
+        } else {
+            assert_clean(&path.display().to_string(), &fs::read(&path).unwrap(), secrets);
+        }
+    }
+}
+
+#[test]
+fn d086_d151_d186_m27_secrets_in_files_stay_there() {
+    let (folder, secrets) = folder_with_secrets();
+    let (server, clients) = ways_in(&folder);
+    let paths: Vec<&str> = canaries().iter().map(|(path, ..)| *path).collect();
+    for mut client in clients {
+        let mut calls = vec![
+            ("search", json!({ "query": "lighthouse keeps to itself", "index": "both", "k": 50 })),
+            ("ask", json!({ "question": "What does the lighthouse keep?" })),
+            ("list_files", json!({ "limit": 5000 })),
+            ("stats", json!({})),
+        ];
+        for path in &paths {
+            calls.push(("open_file", json!({ "rel_path": path })));
+            calls.push(("open_file", json!({ "rel_path": path, "start_line": 1, "end_line": 1 })));
+        }
+        for (tool, arguments) in calls {
+            let reply = client.call(&format!("dir2mcp.{tool}"), arguments.clone());
+            assert_clean(&format!("{tool} {arguments}"), reply.result.to_string().as_bytes(), &secrets);
+            if tool == "open_file" {
+                assert_eq!(reply.code(), Some("FORBIDDEN"), "{arguments}: {}", reply.result);
+            }
+        }
+        let answer =
+            client.expect("dir2mcp.search", json!({ "query": "lighthouse", "index": "both", "k": 50 }));
+        let found: Vec<_> =
+            answer["hits"].as_array().unwrap().iter().map(|hit| hit["rel_path"].clone()).collect();
+        assert_eq!(found, ["plain.md"], "only the plain file is found");
+        // Parts of a secret find nothing either.
+        for secret in &secrets {
+            let answer = client.expect("dir2mcp.search", json!({ "query": secret, "index": "both" }));
+            assert!(!answer["hits"].to_string().contains(secret.as_str()));
+        }
+    }
+    let done = server.stop();
+    assert_clean("the output of up", done.output().as_bytes(), &secrets);
+    for arguments in [
+        &["status"][..],
+        &["status", "--json", "--files"],
+        &["search", "lighthouse", "--json"],
+        &["ask", "What does the lighthouse keep?"],
+        &["config", "print"],
+        &["index"],
+        &["reindex"],
+    ] {
+        let done = program(&folder).run(arguments);
+        assert_clean(&format!("the output of {arguments:?}"), done.output().as_bytes(), &secrets);
+    }
+    assert_clean_files(&folder.state(), &secrets);
+}
+
+#[test]
+fn d016_d188_custom_patterns_and_excludes_hold_for_every_access() {
+    let folder = Folder::from(
+        "
+        //- .dir2mcp.yaml
+        version: 1
+        security:
+          path_excludes:
+            - \"**/private/**\"
+          secret_patterns:
+            - \"swordfish-[0-9]+\"
+        //- private/a.txt
+        nothing special
+        //- deep/private/b.txt
+        nothing special
+        //- word.txt
+        the word is swordfish-42 today
+        //- plain.txt
+        the word is not here
+        ",
+    );
+    let (_server, clients) = ways_in(&folder);
+    for mut client in clients {
+        for path in ["private/a.txt", "deep/private/b.txt", "word.txt"] {
+            let reply = client.call("dir2mcp.open_file", json!({ "rel_path": path }));
+            assert_eq!(reply.code(), Some("FORBIDDEN"), "{path}: {}", reply.result);
+        }
+        client.expect("dir2mcp.open_file", json!({ "rel_path": "plain.txt" }));
+        let answer = client.expect("dir2mcp.search", json!({ "query": "word nothing special", "k": 50 }));
+        let found: Vec<_> =
+            answer["hits"].as_array().unwrap().iter().map(|hit| hit["rel_path"].clone()).collect();
+        assert_eq!(found, ["plain.txt"]);
+    }
+}
+
+#[test]
+fn a_file_that_gains_a_secret_leaves_the_index() {
+    let (_, secret, _) = canaries().remove(2);
+    let folder = Folder::from("//- notes.txt\nthe lighthouse was here\n");
+    let server = program(&folder).serve(&[]);
+    server.wait_indexed();
+    folder.write("notes.txt", format!("the lighthouse was here\nkey = {secret}\n"));
+    let find = json!({ "query": "lighthouse", "k": 5 });
+    server.poll("the file to leave the index", |client| {
+        client.expect("dir2mcp.search", find.clone())["hits"].as_array().unwrap().is_empty().then_some(())
+    });
+    let done = server.stop().expect(0);
+    assert_clean("the output of up", done.output().as_bytes(), std::slice::from_ref(&secret));
+    assert_clean_files(&folder.state(), &[secret]);
+}
+
+#[test]
+fn d168_d186_m27_credentials_are_never_written_or_printed() {
+    let folder = Folder::from("//- a.txt\nhello\n");
+    let token = format!("tokencanary{}", "z".repeat(32));
+    let key = format!("keycanary{}", "y".repeat(32));
+    let program = program(&folder).env("DIR2MCP_AUTH_TOKEN", &token).env("ELEVENLABS_API_KEY", &key);
+    let server = program.serve(&[]);
+    let secrets = [token.clone(), key.clone()];
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {} });
+    for request in [
+        Request::post("/mcp", &hello).bearer(Some(&token)),
+        Request::post("/mcp", &hello).bearer(Some(&format!("{token}x"))),
+        Request::post("/mcp", &json!({ "token": token })).bearer(Some(&token)),
+        Request::new("GET", "/nothing").bearer(Some(&token)),
+    ] {
+        let response = server.connect().send(&request).unwrap();
+        assert_clean(&format!("the answer to {}", request.method), &response.body, &secrets);
+    }
+    let printed = server.stop().output();
+    assert_clean("the output of up", printed.as_bytes(), &secrets);
+    for arguments in [&["config", "print"][..], &["config", "print", "--origins"], &["status", "--json"]] {
+        assert_clean(&format!("{arguments:?}"), program.run(arguments).output().as_bytes(), &secrets);
+    }
+    assert_clean_files(&folder.state(), &secrets);
+    let snapshot = fs::read_to_string(folder.state().join(".dir2mcp.yaml.snapshot")).unwrap();
+    assert!(snapshot.contains("env"), "the snapshot tells where secrets come from:\n{snapshot}");
+}
+
+#[test]
+fn m13_the_own_token_lives_in_one_file() {
+    let folder = Folder::from("//- a.txt\nhello\n");
+    let server = program(&folder).serve(&[]);
+    let token = server.token.clone().unwrap();
+    server.client(Era::Modern).expect("dir2mcp.stats", json!({}));
+    let done = server.stop().expect(0);
+    assert_clean("the output of up", done.output().as_bytes(), std::slice::from_ref(&token));
+    fs::remove_file(folder.state().join("secret.token")).unwrap();
+    assert_clean_files(&folder.state(), &[token]);
+}

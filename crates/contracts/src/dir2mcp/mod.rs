@@ -1,0 +1,136 @@
+//! The `dir2mcp.*` tools (dir2mcp specification, sections 12 to 15).
+
+mod ask;
+mod filter;
+mod hits;
+mod list_files;
+mod open_file;
+mod schema;
+mod search;
+mod stats;
+
+use std::sync::Arc;
+
+use engine::Engine;
+
+use crate::tool::Tool;
+
+pub use filter::parse_doc_types;
+pub use stats::PROTOCOL_VERSION;
+
+/// Changes with every published name, schema or description; the snapshot beside it shows how.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A new tool is one file and one line here.
+pub(crate) fn tools(engine: &Arc<Engine>) -> Vec<Tool> {
+    vec![
+        search::tool(Arc::clone(engine)),
+        ask::tool(Arc::clone(engine)),
+        open_file::tool(Arc::clone(engine)),
+        list_files::tool(Arc::clone(engine)),
+        stats::tool(Arc::clone(engine)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::arguments::Schema;
+    use crate::tool::Spec;
+
+    pub(super) fn specs() -> [Spec; 5] {
+        [search::SPEC, ask::SPEC, open_file::SPEC, list_files::SPEC, stats::SPEC]
+    }
+
+    /// What `tools/list` shows, as one file that a reviewer reads. Whoever changes it raises
+    /// [`SCHEMA_VERSION`].
+    #[test]
+    fn d130_d134_tools_list_snapshot() {
+        let tools: Vec<Value> = specs()
+            .iter()
+            .map(|spec| {
+                json!({
+                    "name": spec.name,
+                    "title": spec.title,
+                    "description": spec.description,
+                    "inputSchema": (spec.input)(),
+                    "outputSchema": (spec.output)(),
+                })
+            })
+            .collect();
+        let page = serde_json::to_string_pretty(&json!({ "schemaVersion": SCHEMA_VERSION, "tools": tools }));
+        insta::assert_snapshot!("tools_list", page.unwrap());
+    }
+
+    #[test]
+    fn d129_d130_names_and_schemas_are_well_formed() {
+        for spec in specs() {
+            assert!(spec.name.starts_with("dir2mcp."));
+            assert!(spec.name.len() <= 128);
+            assert!(!spec.description.is_empty());
+            for document in [(spec.input)(), (spec.output)()] {
+                assert_eq!(document["type"], "object", "{}", spec.name);
+                assert_eq!(document["additionalProperties"], false, "{}", spec.name);
+                assert!(jsonschema::meta::is_valid(&document), "{}", spec.name);
+                assert!(Schema::compile(document).is_ok(), "{}", spec.name);
+            }
+        }
+    }
+
+    /// The published schemas are those of section 15, with descriptions added and nothing else.
+    #[test]
+    fn d142_to_d158_schemas_are_those_of_the_specification() {
+        let specified: Value = serde_json::from_str(include_str!("specified_schemas.json")).unwrap();
+        for spec in specs() {
+            let tool = &specified[spec.name];
+            assert_eq!(plain((spec.input)()).to_string(), tool["input"].to_string(), "{}", spec.name);
+            assert_eq!(plain((spec.output)()).to_string(), tool["output"].to_string(), "{}", spec.name);
+        }
+    }
+
+    /// Without descriptions, and without the definitions, which section 15.1 leaves to the publisher.
+    fn plain(schema: Value) -> Value {
+        match schema {
+            Value::Object(map) => Value::Object(
+                map.into_iter()
+                    .filter(|(key, value)| {
+                        !(key == "description" && value.is_string()) && key != "definitions"
+                    })
+                    .map(|(key, value)| (key, plain(value)))
+                    .collect(),
+            ),
+            Value::Array(list) => Value::Array(list.into_iter().map(plain).collect()),
+            other => other,
+        }
+    }
+
+    #[test]
+    fn d142_d143_the_shared_definitions() {
+        let specified: Value = serde_json::from_str(include_str!("specified_schemas.json")).unwrap();
+        assert_eq!(plain(schema::span()).to_string(), specified["Span"].to_string());
+        assert_eq!(plain(schema::hit()).to_string(), specified["Hit"].to_string());
+    }
+
+    /// Every property that a schema publishes is one that the tool reads.
+    #[test]
+    fn schemas_and_types_agree() {
+        search::tests::reads_every_property(&(search::SPEC.input)());
+        ask::tests::reads_every_property(&(ask::SPEC.input)());
+        open_file::tests::reads_every_property(&(open_file::SPEC.input)());
+        list_files::tests::reads_every_property(&(list_files::SPEC.input)());
+    }
+
+    /// A value for each property, as its schema wants it.
+    pub(super) fn sample(input: &Value) -> Value {
+        let properties = input["properties"].as_object().unwrap();
+        let value = |schema: &Value| match schema["type"].as_str().unwrap() {
+            "string" => schema.get("enum").map_or(json!("x"), |options| options[0].clone()),
+            "integer" => schema.get("minimum").cloned().unwrap_or(json!(1)),
+            "array" => json!(["md"]),
+            other => panic!("no sample of {other}"),
+        };
+        Value::Object(properties.iter().map(|(name, schema)| (name.clone(), value(schema))).collect())
+    }
+}

@@ -1,0 +1,145 @@
+//! The text side of a tool result: what an agent reads, within a budget, without hidden characters.
+
+use model::Failure;
+use serde_json::json;
+
+use crate::service::ToolResult;
+
+/// Bytes of one summary. The whole data is in `structuredContent`; a summary that fills the agent's context
+/// helps nobody.
+pub(crate) const SUMMARY_BYTES: usize = 8 * 1024;
+
+/// Longest piece of a caller's own words that an error repeats.
+const SHOWN_CHARS: usize = 64;
+
+/// A failure in the shape of the dir2mcp specification, section 12.4.
+pub(crate) fn failed(failure: &Failure) -> ToolResult {
+    ToolResult {
+        content: vec![visible(&format!("ERROR: {}: {}", failure.code, failure.message))],
+        structured: json!({
+            "error": {
+                "code": failure.code.as_str(),
+                "message": failure.message,
+                "retryable": failure.retryable(),
+            }
+        }),
+        is_error: true,
+    }
+}
+
+/// The text with every character spelled out that a terminal obeys or an eye cannot see: control codes,
+/// direction overrides, zero-width spaces, tags. File names and contents are not ours to trust; the bytes
+/// as they are stay in `structuredContent`.
+pub(crate) fn visible(text: &str) -> String {
+    if !text.chars().any(is_hidden) {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// The same for what has to stay on one line: a path, an argument's name.
+pub(crate) fn one_line(text: &str) -> String {
+    visible(text).replace(['\n', '\r', '\t'], " ")
+}
+
+/// A caller's word, as far as an error may repeat it.
+pub(crate) fn shown(word: &str) -> String {
+    let mut short: String = one_line(word).chars().take(SHOWN_CHARS).collect();
+    if word.chars().count() > SHOWN_CHARS {
+        short.push('…');
+    }
+    short
+}
+
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' | '\r' => false,
+        // The joiners stay: Persian, Indic scripts and emoji are written with them.
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' => true,
+        other => other.is_control(),
+    }
+}
+
+/// Lines gathered up to a budget; what did not fit is counted, never dropped in silence.
+pub(crate) struct Summary {
+    text: String,
+    left_out: usize,
+}
+
+impl Summary {
+    pub(crate) fn new(first_line: String) -> Summary {
+        Summary { text: first_line, left_out: 0 }
+    }
+
+    /// Adds an entry (of one or more lines) unless the budget is spent.
+    pub(crate) fn entry(&mut self, entry: &str) {
+        if self.left_out > 0 || self.text.len() + entry.len() + 1 > SUMMARY_BYTES {
+            self.left_out += 1;
+        } else {
+            self.line(entry);
+        }
+    }
+
+    /// Adds a line whatever the budget: headings and hints.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.text.push('\n');
+        self.text.push_str(line);
+    }
+
+    pub(crate) fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn d133_the_shape_of_a_tool_error() {
+        let failure = Failure::new(ErrorCode::FileNotFound, "audio/meeting.wav not found");
+        let result = failed(&failure);
+        assert!(result.is_error);
+        assert_eq!(result.content, ["ERROR: FILE_NOT_FOUND: audio/meeting.wav not found"]);
+        assert_eq!(
+            result.structured,
+            json!({"error": {"code": "FILE_NOT_FOUND", "message": "audio/meeting.wav not found", "retryable": false}})
+        );
+    }
+
+    #[test]
+    fn hidden_characters_are_spelled_out() {
+        assert_eq!(visible("plain\ttext\n"), "plain\ttext\n");
+        assert_eq!(visible("\u{1b}[31mred"), "\\u{1b}[31mred");
+        assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(visible("a\u{e0041}b"), "a\\u{e0041}b");
+        assert_eq!(visible("👩\u{200d}💻"), "👩\u{200d}💻");
+        assert_eq!(one_line("a\nb"), "a b");
+        assert_eq!(shown(&"x".repeat(500)).chars().count(), SHOWN_CHARS + 1);
+    }
+
+    #[test]
+    fn a_summary_keeps_its_budget_and_counts_the_rest() {
+        let mut summary = Summary::new("first".into());
+        for _ in 0..1_000 {
+            summary.entry(&"e".repeat(100));
+        }
+        assert!(summary.left_out() > 900);
+        assert!(summary.finish().len() <= SUMMARY_BYTES);
+    }
+}

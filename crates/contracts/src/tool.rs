@@ -1,0 +1,244 @@
+//! A tool: data that is published, and one function that is run under its limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Call;
+use futures::future::BoxFuture;
+use model::{ErrorCode, Failure};
+use serde_json::{Map, Value};
+use tokio::task::JoinHandle;
+
+use crate::arguments::Schema;
+use crate::service::{CallContext, ProgressSink, ToolInfo, ToolResult};
+use crate::text::failed;
+
+/// What a contract says of a tool.
+pub(crate) struct Spec {
+    /// With dots, as the specifications write it.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) input: fn() -> Value,
+    pub(crate) output: fn() -> Value,
+    /// The code for a number outside its limits.
+    pub(crate) out_of_range: ErrorCode,
+    pub(crate) timeout: Duration,
+}
+
+/// One call, its arguments checked.
+pub(crate) struct Invocation {
+    pub(crate) arguments: Value,
+    pub(crate) call: Call,
+    /// For tools that take long enough to report.
+    #[allow(dead_code)]
+    pub(crate) progress: Option<ProgressSink>,
+}
+
+/// What a tool says when it succeeds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Output {
+    pub(crate) content: Vec<String>,
+    pub(crate) structured: Value,
+}
+
+type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<Output, Failure>> + Send + Sync>;
+
+pub(crate) struct Tool {
+    spec: Spec,
+    input: Schema,
+    output: Arc<Schema>,
+    handler: Handler,
+}
+
+impl Tool {
+    /// Panics only on a schema that is none, which no test suite lets pass.
+    pub(crate) fn new<F, R>(spec: Spec, handler: F) -> Tool
+    where
+        F: Fn(Invocation) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Output, Failure>> + Send + 'static,
+    {
+        let compile = |document: Value, side: &str| match Schema::compile(document) {
+            Ok(schema) => schema,
+            Err(error) => panic!("the {side} schema of {} is wrong: {error}", spec.name),
+        };
+        let input = compile((spec.input)(), "input");
+        let output = Arc::new(compile((spec.output)(), "output"));
+        let handler: Handler = Arc::new(move |invocation| Box::pin(handler(invocation)));
+        Tool { spec, input, output, handler }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// What is published, under the given name.
+    pub(crate) fn info(&self, name: String) -> ToolInfo {
+        let object = |schema: &Schema| Arc::new(schema.document().as_object().cloned().unwrap_or_default());
+        ToolInfo {
+            name,
+            title: self.spec.title,
+            description: self.spec.description,
+            input_schema: object(&self.input),
+            output_schema: object(&self.output),
+            read_only: true,
+            idempotent: true,
+            timeout: self.spec.timeout,
+        }
+    }
+
+    /// Checks the arguments and runs the handler in a task of its own, so that a panic in it ends one call
+    /// and nothing else. Whoever stops waiting (a limit, a cancellation, a client that is gone) also stops
+    /// the work.
+    pub(crate) async fn run(&self, arguments: Map<String, Value>, context: CallContext) -> ToolResult {
+        let arguments = Value::Object(arguments);
+        if let Err(failure) = self.input.check(&arguments, self.spec.out_of_range) {
+            return failed(&failure);
+        }
+        let cancel = context.cancel.child_token();
+        let _stops_work = cancel.clone().drop_guard();
+        let call = Call { tool: self.spec.name, caller: context.caller, cancel };
+        let work = (self.handler)(Invocation { arguments, call, progress: context.progress });
+        let schema = Arc::clone(&self.output);
+        let mut task = Task(tokio::spawn(async move {
+            let output = work.await?;
+            assert_conforms(&schema, &output);
+            Ok(output)
+        }));
+        let outcome = tokio::select! {
+            biased;
+            done = &mut task.0 => done.unwrap_or_else(|error| {
+                // The panic's message may hold anything; it goes to the log, where panics go.
+                tracing::error!(tool = self.spec.name, panicked = error.is_panic(), "a call ended abnormally");
+                Err(Failure::new(ErrorCode::InternalError, "the call could not be completed"))
+            }),
+            () = context.cancel.cancelled() => {
+                Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled"))
+            }
+            () = tokio::time::sleep(self.spec.timeout) => {
+                let seconds = self.spec.timeout.as_secs_f32();
+                Err(Failure::new(ErrorCode::Timeout, format!("no answer within {seconds} seconds")))
+            }
+        };
+        match outcome {
+            Ok(output) => {
+                ToolResult { content: output.content, structured: output.structured, is_error: false }
+            }
+            Err(failure) => failed(&failure),
+        }
+    }
+}
+
+/// Our own output is checked wherever a test or a developer runs it; a released server does not pay for it.
+fn assert_conforms(schema: &Schema, output: &Output) {
+    if cfg!(debug_assertions) {
+        assert!(!output.content.is_empty(), "a tool result without content");
+        if let Some(complaint) = schema.complaint(&output.structured) {
+            panic!("structuredContent breaks the output schema: {complaint}");
+        }
+    }
+}
+
+/// Ends with whoever waits for it.
+struct Task(JoinHandle<Result<Output, Failure>>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use model::Caller;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    pub(crate) fn context() -> CallContext {
+        CallContext { caller: Caller::Stdio, cancel: CancellationToken::new(), progress: None }
+    }
+
+    pub(crate) fn spec(name: &'static str) -> Spec {
+        Spec {
+            name,
+            title: "Test",
+            description: "A tool for tests.",
+            input: || json!({"type": "object", "additionalProperties": false, "properties": {"n": {"type": "integer", "minimum": 1}}}),
+            output: || json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
+            out_of_range: ErrorCode::InvalidRange,
+            timeout: Duration::from_secs(5),
+        }
+    }
+
+    fn code(result: &ToolResult) -> &str {
+        assert!(result.is_error, "{result:?}");
+        result.structured["error"]["code"].as_str().unwrap()
+    }
+
+    #[tokio::test]
+    async fn d132_a_call_that_works() {
+        let tool = Tool::new(spec("t.ok"), |invocation| async move {
+            assert_eq!(invocation.call.tool, "t.ok");
+            Ok(Output { content: vec!["done".into()], structured: json!({"n": invocation.arguments["n"]}) })
+        });
+        let arguments = json!({"n": 3}).as_object().cloned().unwrap();
+        let result = tool.run(arguments, context()).await;
+        assert_eq!(
+            result,
+            ToolResult { content: vec!["done".into()], structured: json!({"n": 3}), is_error: false }
+        );
+    }
+
+    #[tokio::test]
+    async fn arguments_are_checked_before_anything_runs() {
+        let tool = Tool::new(spec("t.never"), |_| async { panic!("must not run") });
+        let result = tool.run(json!({"n": 0}).as_object().cloned().unwrap(), context()).await;
+        assert_eq!(code(&result), "INVALID_RANGE");
+        let result = tool.run(json!({"m": 0}).as_object().cloned().unwrap(), context()).await;
+        assert_eq!(code(&result), "INVALID_FIELD");
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_call_and_says_nothing() {
+        let tool = Tool::new(spec("t.panic"), |_| async { panic!("secret inside") });
+        let result = tool.run(Map::new(), context()).await;
+        assert_eq!(code(&result), "INTERNAL_ERROR");
+        assert!(!format!("{result:?}").contains("secret"));
+    }
+
+    #[tokio::test]
+    async fn output_that_breaks_its_schema_is_our_error() {
+        let tool = Tool::new(spec("t.bad"), |_| async {
+            Ok(Output { content: vec!["x".into()], structured: json!({}) })
+        });
+        assert_eq!(code(&tool.run(Map::new(), context()).await), "INTERNAL_ERROR");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_limit_holds_and_stops_the_work() {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let sender = std::sync::Mutex::new(Some(sender));
+        let tool = Tool::new(spec("t.slow"), move |invocation| {
+            let sender = sender.lock().unwrap().take();
+            tokio::spawn(async move {
+                invocation.call.cancel.cancelled().await;
+                sender.map(|sender| sender.send(()));
+            });
+            std::future::pending()
+        });
+        let result = tool.run(Map::new(), context()).await;
+        assert_eq!(code(&result), "TIMEOUT");
+        assert_eq!(result.structured["error"]["retryable"], true);
+        receiver.await.expect("the call's token was cancelled");
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_says_so() {
+        let tool = Tool::new(spec("t.cancelled"), |_| std::future::pending());
+        let context = context();
+        context.cancel.cancel();
+        assert_eq!(code(&tool.run(Map::new(), context).await), "CANCELLED");
+    }
+}

@@ -1,0 +1,7 @@
+//! The crate through its public face, on real directories.
+
+mod fixture;
+mod gitignore;
+mod hostile;
+mod links;
+mod watch;

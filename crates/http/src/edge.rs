@@ -1,0 +1,374 @@
+//! The way of a request through the checks, in order, to the MCP transport and back.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, COOKIE, PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::body::Incoming;
+use model::Caller;
+use rmcp::ServerHandler;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::accept::{self, Wants};
+use crate::auth::Gate;
+use crate::client::{Network, client_address};
+use crate::config::HttpConfig;
+use crate::errors::{HttpError, Refusal, Refused};
+use crate::host::Hosts;
+use crate::limits::Limiter;
+use crate::message::{self, Message, PROTOCOL_VERSION, SESSION_ID};
+use crate::origin::Origins;
+use crate::reply::Reply;
+use crate::sessions::{Door, Full as TableFull, Gone, SessionLimits, Sessions, Visit};
+use crate::{body, cors, health};
+
+/// A handshake says who the client is. Longer ones are stories.
+const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
+
+pub(crate) struct Edge<H> {
+    hosts: Hosts,
+    origins: Origins,
+    gate: Gate,
+    limiter: Option<Limiter>,
+    trusted_proxies: Vec<Network>,
+    mounts: Vec<Mount<H>>,
+    sessions: Arc<Sessions>,
+    max_body_bytes: usize,
+    body_patience: Duration,
+    stopping: CancellationToken,
+}
+
+/// One MCP server at one path.
+struct Mount<H> {
+    path: String,
+    service: StreamableHttpService<H, Door>,
+    versions: Vec<String>,
+}
+
+/// Who sent a request, and to which endpoint.
+struct Sender {
+    identity: Arc<str>,
+    address: IpAddr,
+    mount: usize,
+}
+
+/// The two ends of a server's life: told to stop, and out of patience.
+#[derive(Clone)]
+pub(crate) struct Ends {
+    pub(crate) stopping: CancellationToken,
+    pub(crate) stopped: CancellationToken,
+}
+
+impl<H> Edge<H>
+where
+    H: ServerHandler + Clone + Send + Sync + 'static,
+{
+    pub(crate) fn new(
+        config: &HttpConfig,
+        hosts: Hosts,
+        exposed: bool,
+        mounts: Vec<(String, H)>,
+        ends: &Ends,
+    ) -> Result<Edge<H>, HttpError> {
+        let limits = SessionLimits {
+            inactivity: config.inactivity(),
+            max_lifetime: config.max_lifetime(),
+            max_sessions: config.max_sessions,
+            max_awake: config.max_awake_sessions,
+        };
+        let limit = config.rate_limit.filter(|_| exposed);
+        Ok(Edge {
+            hosts,
+            origins: Origins::new(&config.allowed_origins)?,
+            gate: Gate::new(&config.auth),
+            limiter: limit.map(|limit| Limiter::new(limit, config.clock.clone())),
+            trusted_proxies: config.trusted_proxies.clone(),
+            mounts: mounts
+                .into_iter()
+                .map(|(path, handler)| Mount::new(path, handler, config, ends))
+                .collect(),
+            sessions: Sessions::new(limits, config.clock.clone()),
+            max_body_bytes: config.max_body_bytes,
+            body_patience: config.timeouts.body,
+            stopping: ends.stopping.clone(),
+        })
+    }
+
+    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    pub(crate) async fn handle(&self, peer: IpAddr, request: Request<Incoming>) -> Response<Reply> {
+        if !self.hosts.admit(request.uri(), request.headers()) {
+            return harden(Refusal::ForbiddenHost.respond(None));
+        }
+        let Ok(origin) = self.origins.admit(request.headers()) else {
+            return harden(Refusal::ForbiddenOrigin.respond(None));
+        };
+        let mut response = match self.route(peer, request).await {
+            Ok(response) => response,
+            Err(Refused { refusal, id }) => refusal.respond(id.as_ref()),
+        };
+        if let Some(origin) = origin {
+            cors::share(response.headers_mut(), origin);
+        }
+        harden(response)
+    }
+
+    async fn route(&self, peer: IpAddr, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
+        let path = request.uri().path();
+        if health::is_health(path) {
+            return Ok(health::answer(path, request.method(), self.stopping.is_cancelled())?);
+        }
+        let mount = self.mounts.iter().position(|mount| mount.path == path).ok_or(Refusal::NoSuchPath)?;
+        if request.method() == Method::OPTIONS {
+            return Ok(cors::preflight(request.headers()));
+        }
+        let sender = self.identify(peer, request.headers(), mount)?;
+        message::check_headers(request.headers())?;
+        match *request.method() {
+            Method::POST => self.post(sender, request).await,
+            Method::GET => self.get(sender, request).await,
+            Method::DELETE => Ok(self.delete(sender, request.headers())?),
+            _ => Err(Refusal::MethodNotAllowed { allow: cors::METHODS }.into()),
+        }
+    }
+
+    /// A credential first, then the rate. Guessing credentials costs as much as asking questions.
+    fn identify(&self, peer: IpAddr, headers: &HeaderMap, mount: usize) -> Result<Sender, Refusal> {
+        let address = client_address(peer, headers, &self.trusted_proxies);
+        let identity = self.gate.identify(headers);
+        if self.limiter.as_ref().is_some_and(|limiter| !limiter.admit(address)) {
+            return Err(Refusal::RateLimited);
+        }
+        let identity = identity.ok_or(Refusal::Unauthorized)?;
+        Ok(Sender { identity, address, mount })
+    }
+
+    async fn post(&self, sender: Sender, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
+        let (mut parts, body) = request.into_parts();
+        body::check_type(&parts.headers)?;
+        let wants = accept::of_post(&parts.headers)?;
+        let bytes = body::read(&parts.headers, body, self.max_body_bytes, self.body_patience).await?;
+        let message = Message::read(&bytes, &parts.headers)?;
+        parts.headers.insert(ACCEPT, accept::BOTH);
+        let answer = if message.stateless {
+            parts.headers.remove(SESSION_ID);
+            self.post_stateless(&sender, &message, parts, bytes, wants).await
+        } else if message.is("initialize") && message.id.is_some() {
+            parts.headers.remove(SESSION_ID);
+            self.post_handshake(&sender, parts, bytes, wants).await
+        } else {
+            self.post_in_session(&sender, &message, parts, bytes, wants).await
+        };
+        answer.map_err(|refusal| Refused { refusal, id: message.id })
+    }
+
+    async fn post_stateless(
+        &self,
+        sender: &Sender,
+        message: &Message,
+        parts: Parts,
+        bytes: Bytes,
+        wants: Wants,
+    ) -> Result<Response<Reply>, Refusal> {
+        let request = sender.sign(parts, Full::new(bytes));
+        let response = self.mount(sender).service.handle(request).await;
+        let mut response = translate(response, wants).await?;
+        if message.is("subscriptions/listen") {
+            response = response.map(|reply| reply.until(&self.stopping));
+        }
+        Ok(response)
+    }
+
+    async fn post_handshake(
+        &self,
+        sender: &Sender,
+        parts: Parts,
+        bytes: Bytes,
+        wants: Wants,
+    ) -> Result<Response<Reply>, Refusal> {
+        if bytes.len() > MAX_HANDSHAKE_BYTES {
+            return Err(Refusal::TooLarge { limit: MAX_HANDSHAKE_BYTES });
+        }
+        if self.stopping.is_cancelled() {
+            return Err(Refusal::Stopping);
+        }
+        self.check_version(sender, &parts.headers)?;
+        let entry = self
+            .sessions
+            .enter(&sender.identity, sender.mount)
+            .map_err(|TableFull { retry_after }| Refusal::TooManySessions { retry_after })?;
+        let request = sender.sign(parts, Full::new(bytes));
+        let service = &self.mount(sender).service;
+        let response = entry.serve(service.handle(request)).await.ok_or(Refusal::Internal)?;
+        let mut response = translate(response, wants).await?;
+        let negotiated = response.headers_mut().remove(SESSION_ID).is_some();
+        if let Some((id, visit)) = negotiated.then(|| entry.settle()).flatten() {
+            response.headers_mut().insert(SESSION_ID, id);
+            response = response.map(|reply| reply.holding(visit));
+        }
+        Ok(response)
+    }
+
+    async fn post_in_session(
+        &self,
+        sender: &Sender,
+        message: &Message,
+        mut parts: Parts,
+        bytes: Bytes,
+        wants: Wants,
+    ) -> Result<Response<Reply>, Refusal> {
+        let visit = self.visit(sender, &parts.headers, !message.is("notifications/initialized"))?;
+        self.check_version(sender, &parts.headers)?;
+        parts.headers.insert(SESSION_ID, visit.tag());
+        let request = sender.sign(parts, Full::new(bytes));
+        let response = visit.serve(self.mount(sender).service.handle(request)).await;
+        if response.status().is_server_error() && visit.has_ended() {
+            return Err(Refusal::SessionNotFound { expired: None });
+        }
+        Ok(translate(response, wants).await?.map(|reply| reply.holding(visit)))
+    }
+
+    async fn get(&self, sender: Sender, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
+        let (mut parts, _) = request.into_parts();
+        if message::is_stateless(&parts.headers) {
+            return Err(Refusal::MethodNotAllowed { allow: "POST" }.into());
+        }
+        accept::of_get(&parts.headers)?;
+        let visit = self.visit(&sender, &parts.headers, true)?;
+        self.check_version(&sender, &parts.headers)?;
+        parts.headers.insert(ACCEPT, accept::BOTH);
+        parts.headers.insert(SESSION_ID, visit.tag());
+        let request = sender.sign(parts, Empty::<Bytes>::new());
+        let response = visit.serve(self.mount(&sender).service.handle(request)).await;
+        let response = translate(response, Wants::Either).await?;
+        Ok(response.map(|reply| reply.until(&self.stopping).holding(visit)))
+    }
+
+    fn delete(&self, sender: Sender, headers: &HeaderMap) -> Result<Response<Reply>, Refusal> {
+        if message::is_stateless(headers) {
+            return Err(Refusal::MethodNotAllowed { allow: "POST" });
+        }
+        let id = headers.get(SESSION_ID).ok_or(NO_SESSION_ID)?;
+        self.check_version(&sender, headers)?;
+        self.sessions
+            .close(id, &sender.identity, sender.mount)
+            .map_err(|Gone(expired)| Refusal::SessionNotFound { expired })?;
+        let mut response = Response::new(Reply::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    }
+
+    fn visit(&self, sender: &Sender, headers: &HeaderMap, counts_as_use: bool) -> Result<Visit, Refusal> {
+        let id = headers.get(SESSION_ID).ok_or(NO_SESSION_ID)?;
+        self.sessions
+            .visit(id, &sender.identity, sender.mount, counts_as_use)
+            .map_err(|Gone(expired)| Refusal::SessionNotFound { expired })
+    }
+
+    /// In a session the header may only name a revision that is served. Requests outside a session name theirs in
+    /// the body too, and the MCP layer answers those with the list of revisions.
+    fn check_version(&self, sender: &Sender, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Some(version) = headers.get(PROTOCOL_VERSION) else { return Ok(()) };
+        let served = &self.mount(sender).versions;
+        if served.iter().any(|served| served.as_bytes() == version.as_bytes()) {
+            return Ok(());
+        }
+        let detail = format!("unsupported MCP-Protocol-Version; served are {}", served.join(", "));
+        Err(Refusal::BadField { detail: detail.into() })
+    }
+
+    fn mount(&self, sender: &Sender) -> &Mount<H> {
+        &self.mounts[sender.mount]
+    }
+}
+
+const NO_SESSION_ID: Refusal = Refusal::MissingField { detail: "the header MCP-Session-Id is missing" };
+
+impl<H> Mount<H>
+where
+    H: ServerHandler + Clone + Send + Sync + 'static,
+{
+    fn new(path: String, handler: H, config: &HttpConfig, ends: &Ends) -> Mount<H> {
+        let versions =
+            handler.supported_protocol_versions().iter().map(|version| version.as_str().to_owned()).collect();
+        // Host and Origin were checked before the request came here.
+        let mut transport = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_json_response(true)
+            .with_max_request_body_bytes(config.max_body_bytes)
+            .with_cancellation_token(ends.stopped.clone());
+        transport.session_store = Some(Arc::new(Door));
+        let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(Door), transport);
+        Mount { path, service, versions }
+    }
+}
+
+impl Sender {
+    /// The request as the MCP layer sees it: with a caller, and without the secrets that proved who it is.
+    fn sign<B>(&self, mut parts: Parts, body: B) -> Request<B> {
+        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
+            parts.headers.remove(secret);
+        }
+        parts
+            .extensions
+            .insert(Caller::Http { identity: self.identity.to_string(), address: self.address.to_string() });
+        Request::from_parts(parts, body)
+    }
+}
+
+/// The library's answers as ours: its plain-text refusals become JSON-RPC errors, and event streams become documents
+/// for clients that cannot read them.
+async fn translate(
+    response: Response<BoxBody<Bytes, Infallible>>,
+    wants: Wants,
+) -> Result<Response<Reply>, Refusal> {
+    let status = response.status();
+    let is_error = status.is_client_error() || status.is_server_error();
+    if is_error && !accept::is(response.headers(), "application/json") {
+        let Ok(text) = response.into_body().collect().await;
+        return Err(refusal(status, &text.to_bytes()));
+    }
+    if wants == Wants::Json && accept::is(response.headers(), "text/event-stream") {
+        let document = accept::last_message(response).await.ok_or(Refusal::Internal)?;
+        return Ok(document.map(Reply::full));
+    }
+    Ok(response.map(Reply::stream))
+}
+
+fn refusal(status: StatusCode, text: &[u8]) -> Refusal {
+    match status {
+        StatusCode::BAD_REQUEST => {
+            let text = String::from_utf8_lossy(text);
+            let detail = text.strip_prefix("Bad Request: ").unwrap_or(&text);
+            Refusal::BadField { detail: detail.to_owned().into() }
+        }
+        StatusCode::NOT_FOUND => Refusal::SessionNotFound { expired: None },
+        StatusCode::METHOD_NOT_ALLOWED => Refusal::MethodNotAllowed { allow: "POST" },
+        StatusCode::NOT_ACCEPTABLE => Refusal::NotAcceptable,
+        // The type was checked before; what is left is a body that is no message of this protocol.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            Refusal::BadField { detail: "the body is not a message of this protocol".into() }
+        }
+        _ => Refusal::Internal,
+    }
+}
+
+/// No answer may be cached, sniffed or shown as a page.
+fn harden(mut response: Response<Reply>) -> Response<Reply> {
+    let headers = response.headers_mut();
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,73 @@
+//! What the edge must know of a JSON-RPC message before it lets it through.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use mcp::envelope::{self, Envelope, Kind};
+use serde_json::Value;
+
+use crate::errors::{Refusal, Refused};
+
+/// The first protocol revision without a handshake and without sessions.
+const STATELESS: &str = "2026-07-28";
+
+pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+pub(crate) const SESSION_ID: &str = "mcp-session-id";
+
+/// Headers that steer a message. A second one would be read by somebody else, and differently.
+const STEERING: [&str; 4] = [PROTOCOL_VERSION, SESSION_ID, "mcp-method", "mcp-name"];
+
+/// A message whose envelope is sound.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Message {
+    /// Only requests have one.
+    pub(crate) id: Option<Value>,
+    pub(crate) method: Option<String>,
+    /// Each request speaks for itself; there is no session.
+    pub(crate) stateless: bool,
+}
+
+pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
+    for name in STEERING {
+        if headers.get_all(name).iter().nth(1).is_some() {
+            return Err(Refusal::BadField { detail: format!("the header {name} was sent twice").into() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the header alone says that there is no session.
+pub(crate) fn is_stateless(headers: &HeaderMap) -> bool {
+    headers.get(PROTOCOL_VERSION).is_some_and(|version| version.as_bytes() >= STATELESS.as_bytes())
+}
+
+impl Message {
+    pub(crate) fn read(bytes: &Bytes, headers: &HeaderMap) -> Result<Message, Refused> {
+        let Envelope { kind, body } = envelope::read(bytes).map_err(|rejection| Refused {
+            refusal: Refusal::BadMessage { rpc: rejection.code, detail: rejection.message },
+            id: Some(rejection.id).filter(|id| !id.is_null()),
+        })?;
+        let (id, method) = match kind {
+            Kind::Request { id, method } => (Some(id), Some(method)),
+            Kind::Notification { method } => (None, Some(method)),
+            Kind::Response => (None, None),
+        };
+        let stateless = match method.as_deref() {
+            // The handshake exists only where there are sessions, whatever version it names.
+            Some("initialize") if id.is_some() => false,
+            Some("server/discover") => true,
+            Some(_) if names_its_version(body.get("params")) => true,
+            _ => is_stateless(headers),
+        };
+        Ok(Message { id, method, stateless })
+    }
+
+    pub(crate) fn is(&self, method: &str) -> bool {
+        self.method.as_deref() == Some(method)
+    }
+}
+
+fn names_its_version(params: Option<&Value>) -> bool {
+    params
+        .and_then(|params| params.get("_meta"))
+        .is_some_and(|meta| meta.get("io.modelcontextprotocol/protocolVersion").is_some())
+}

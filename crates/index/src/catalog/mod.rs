@@ -1,0 +1,321 @@
+//! The catalog, `meta.sqlite`: documents, representations, chunks, spans and settings. It is the truth; the
+//! lexical and vector indices can always be made again from it.
+
+mod read;
+mod schema;
+mod text;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use model::IndexKind;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use crate::error::IndexError;
+
+pub use read::{Counts, DocumentRow, StoredChunk};
+pub(crate) use read::{ChunkChange, ReplayRow};
+pub(crate) use text::Unpacker;
+pub(crate) use write::{Added, Embedded, Outcome};
+
+pub(crate) const FILE_NAME: &str = "meta.sqlite";
+
+/// The primary root; further ones get their own numbers.
+const ROOT_ID: i64 = 0;
+
+/// Texts of one to three kilobytes are most of the file: on pages of 4 KiB a third of it would be empty
+/// space at their ends.
+const PAGE_BYTES: u32 = 8192;
+
+/// Another process may be in the middle of a commit or a checkpoint.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The log is folded back into the database when it has grown to this many pages, and the file then cut.
+const LOG_PAGES: u32 = 512;
+
+/// More idle readers than this are closed again.
+const IDLE_READERS: usize = 4;
+
+pub(crate) struct Catalog {
+    path: PathBuf,
+    /// None in a catalog opened for reading.
+    writer: Option<Mutex<Writer>>,
+    readers: Mutex<Vec<Reader>>,
+    /// Set where no log can be written and none is there: nobody writes, so locks and logs are not looked at.
+    immutable: bool,
+    generation: AtomicU64,
+    content_generation: AtomicU64,
+}
+
+/// The one connection that writes, and what it remembers between transactions.
+pub(crate) struct Writer {
+    conn: Connection,
+    packer: text::Packer,
+}
+
+/// A connection that only reads.
+pub(crate) struct Reader {
+    conn: Connection,
+    unpacker: Unpacker,
+}
+
+impl Catalog {
+    /// Opens the catalog for writing, and makes it where there is none.
+    pub(crate) fn open_writer(dir: &Path, root: &str) -> Result<Catalog, IndexError> {
+        std::fs::create_dir_all(dir).map_err(|error| match error.kind() {
+            std::io::ErrorKind::StorageFull => IndexError::DiskFull { path: dir.to_owned() },
+            _ => IndexError::NotWritable { path: dir.to_owned(), reason: error.to_string() },
+        })?;
+        let path = dir.join(FILE_NAME);
+        let sqlite = |error| IndexError::sqlite(&path, error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut conn = Connection::open_with_flags(&path, flags).map_err(|error| unopenable(&path, error))?;
+        conn.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
+        if conn.is_readonly(rusqlite::MAIN_DB).map_err(sqlite)? {
+            return Err(IndexError::NotWritable { path, reason: "the file is read-only".to_owned() });
+        }
+        // Nothing is written before it is known whose file this is.
+        let found = schema::inspect(&conn, &path)?;
+        if matches!(found, schema::Found::Empty) {
+            conn.pragma_update(None, "page_size", PAGE_BYTES).map_err(sqlite)?;
+        }
+        let mode: String = conn
+            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+            .map_err(|error| unopenable(&path, error))?;
+        if !mode.eq_ignore_ascii_case("wal") {
+            let reason = format!("the file system refuses a write-ahead log (journal mode {mode})");
+            return Err(IndexError::NotWritable { path, reason });
+        }
+        prepare(&conn).map_err(sqlite)?;
+        // FULL: an acknowledged batch survives a power cut, not only a crash of this process.
+        conn.pragma_update(None, "synchronous", "FULL").map_err(sqlite)?;
+        conn.pragma_update(None, "cache_size", -16_000).map_err(sqlite)?;
+        conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(sqlite)?;
+        conn.pragma_update(None, "journal_size_limit", 1 << 20).map_err(sqlite)?;
+        match found {
+            schema::Found::Empty => schema::create(&mut conn, root).map_err(sqlite)?,
+            schema::Found::Ours { version } => schema::migrate(&mut conn, version).map_err(sqlite)?,
+        }
+        let packer = text::Packer::load(&conn).map_err(sqlite)?;
+        let (generation, content) = read::generations(&conn).map_err(sqlite)?;
+        let catalog = Catalog {
+            writer: Some(Mutex::new(Writer { conn, packer })),
+            readers: Mutex::default(),
+            immutable: false,
+            generation: AtomicU64::new(generation),
+            content_generation: AtomicU64::new(content),
+            path,
+        };
+        if catalog.setting("root")?.as_deref() != Some(root) {
+            // The tree was moved, state directory and all: the relative paths still hold.
+            catalog.set_setting("root", root)?;
+        }
+        Ok(catalog)
+    }
+
+    /// Opens an existing catalog for reading, also on a read-only file system.
+    pub(crate) fn open_reader(dir: &Path) -> Result<Catalog, IndexError> {
+        let path = dir.join(FILE_NAME);
+        match path.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Err(IndexError::Missing { dir: dir.to_owned() }),
+            Err(error) => return Err(IndexError::io(&path, error)),
+        }
+        let mut catalog = Catalog {
+            writer: None,
+            readers: Mutex::default(),
+            immutable: false,
+            generation: AtomicU64::new(0),
+            content_generation: AtomicU64::new(0),
+            path,
+        };
+        let first = match catalog.connect() {
+            Err(IndexError::Sqlite { .. } | IndexError::NotWritable { .. }) if !catalog.log_exists() => {
+                catalog.immutable = true;
+                catalog.connect()
+            }
+            other => other,
+        }?;
+        match schema::inspect(&first.conn, &catalog.path)? {
+            schema::Found::Ours { .. } => {}
+            schema::Found::Empty => return Err(IndexError::Missing { dir: dir.to_owned() }),
+        }
+        catalog.give_back(first);
+        catalog.refresh()?;
+        Ok(catalog)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the last commit that changed anything a caller can see.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The last commit that changed chunks: a derived index that holds it is up to date.
+    pub(crate) fn content_generation(&self) -> u64 {
+        self.content_generation.load(Ordering::Acquire)
+    }
+
+    /// Reads both numbers again; another process may have written.
+    pub(crate) fn refresh(&self) -> Result<(), IndexError> {
+        let (generation, content) = self.with_reader(|reader| read::generations(&reader.conn))?;
+        self.generation.store(generation, Ordering::Release);
+        self.content_generation.store(content, Ordering::Release);
+        Ok(())
+    }
+
+    pub(crate) fn setting(&self, key: &str) -> Result<Option<String>, IndexError> {
+        self.with_reader(|reader| {
+            reader
+                .conn
+                .prepare_cached("SELECT value FROM settings WHERE key = ?1")?
+                .query_row([key], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    pub(crate) fn set_setting(&self, key: &str, value: &str) -> Result<(), IndexError> {
+        let writer = self.writer()?;
+        writer
+            .conn
+            .prepare_cached(
+                "INSERT INTO settings (key, value) VALUES (?1, ?2) \
+                 ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
+            )
+            .and_then(|mut statement| statement.execute((key, value)))
+            .map_err(|error| self.error(error))?;
+        Ok(())
+    }
+
+    /// Folds the log back and cuts its file when it has grown large, as after a first indexing.
+    pub(crate) fn trim_log(&self) {
+        let large = std::fs::metadata(self.log_path()).is_ok_and(|log| log.len() > 2 << 20);
+        if large && let Ok(writer) = self.writer() {
+            // Readers may hold it up; then a later call does it.
+            let _ = writer.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
+
+    /// Reads the whole file and says what is wrong with it, if anything.
+    pub(crate) fn check(&self) -> Result<(), IndexError> {
+        let verdict: String =
+            self.with_reader(|reader| reader.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+        if verdict == "ok" {
+            return Ok(());
+        }
+        Err(IndexError::Corrupt { path: self.path.clone(), detail: verdict })
+    }
+
+    fn writer(&self) -> Result<MutexGuard<'_, Writer>, IndexError> {
+        let writer = self.writer.as_ref().ok_or(IndexError::ReadOnly)?;
+        // A transaction that panicked was rolled back when it was dropped.
+        Ok(writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn with_reader<T>(&self, read: impl FnOnce(&mut Reader) -> rusqlite::Result<T>) -> Result<T, IndexError> {
+        self.try_with_reader(|reader| Ok(read(reader)))?.map_err(|error| self.error(error))
+    }
+
+    fn try_with_reader<T>(
+        &self,
+        read: impl FnOnce(&mut Reader) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reader = match idle {
+            Some(reader) => reader,
+            None => self.connect()?,
+        };
+        let result = read(&mut reader);
+        self.give_back(reader);
+        result
+    }
+
+    fn give_back(&self, reader: Reader) {
+        let mut idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_READERS {
+            idle.push(reader);
+        }
+    }
+
+    /// A connection that cannot write.
+    pub(crate) fn connect(&self) -> Result<Reader, IndexError> {
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = if self.immutable {
+            flags |= OpenFlags::SQLITE_OPEN_URI;
+            Connection::open_with_flags(immutable_uri(&self.path), flags)
+        } else {
+            Connection::open_with_flags(&self.path, flags)
+        };
+        let conn = conn.map_err(|error| self.error(error))?;
+        conn.busy_timeout(BUSY_TIMEOUT)
+            .and_then(|()| prepare(&conn))
+            // The first real read: it needs the log, which may be impossible to open.
+            .and_then(|()| conn.query_row("PRAGMA schema_version", [], |row| row.get::<_, i64>(0)))
+            .map_err(|error| self.error(error))?;
+        Ok(Reader { conn, unpacker: Unpacker::default() })
+    }
+
+    fn error(&self, error: rusqlite::Error) -> IndexError {
+        IndexError::sqlite(&self.path, error)
+    }
+
+    fn log_path(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push("-wal");
+        name.into()
+    }
+
+    fn log_exists(&self) -> bool {
+        std::fs::metadata(self.log_path()).is_ok_and(|log| log.len() > 0)
+    }
+}
+
+impl Reader {
+    /// Changes whenever another connection, in this process or another, has committed.
+    pub(crate) fn data_version(&self) -> rusqlite::Result<i64> {
+        self.conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+    }
+}
+
+fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.set_prepared_statement_cache_capacity(64);
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    // A damaged file must give an error, never run what it contains.
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.pragma_update(None, "cell_size_check", true)
+}
+
+fn unopenable(path: &Path, error: rusqlite::Error) -> IndexError {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::CannotOpen) => {
+            IndexError::NotWritable { path: path.to_owned(), reason: error.to_string() }
+        }
+        _ => IndexError::sqlite(path, error),
+    }
+}
+
+fn immutable_uri(path: &Path) -> PathBuf {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(*byte as char),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri.into()
+}
+
+/// The stored name of a kind, and back; unknown names can only be damage and count as text.
+pub(crate) fn kind_of(name: &str) -> IndexKind {
+    IndexKind::parse(name).unwrap_or(IndexKind::Text)
+}

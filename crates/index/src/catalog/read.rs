@@ -1,0 +1,428 @@
+//! Reading from the catalog: listings, counts, the chunks behind hits, and what changed since a generation.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use model::{
+    ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, IndexKind, RepType, SourceType, Span,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::{Catalog, ROOT_ID, Reader, kind_of};
+use crate::batch::Known;
+use crate::error::IndexError;
+
+/// A live row of `documents`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentRow {
+    pub doc_id: DocId,
+    pub path: String,
+    pub source: SourceType,
+    pub doc_type: DocType,
+    pub size: u64,
+    pub mtime_ns: i64,
+    pub inode: u64,
+    pub content_hash: Option<ContentHash>,
+    pub status: DocStatus,
+    pub error: Option<String>,
+    /// The commit that last changed the document.
+    pub generation: Generation,
+}
+
+/// How much is in the index. Only `deleted` counts tombstones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub documents: u64,
+    pub by_type: BTreeMap<DocType, u64>,
+    pub by_status: BTreeMap<DocStatus, u64>,
+    pub representations: u64,
+    pub chunks: u64,
+    /// Chunks whose vector is in the index.
+    pub embedded: u64,
+    pub embedding_errors: u64,
+    /// Tombstoned documents.
+    pub deleted: u64,
+    pub deleted_chunks: u64,
+}
+
+/// A live chunk with all that a hit shows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChunk {
+    pub id: ChunkId,
+    pub rel_path: String,
+    pub doc_type: DocType,
+    pub rep_type: RepType,
+    pub ordinal: u32,
+    pub span: Span,
+    pub kind: IndexKind,
+    /// The first 128 bits of the text's hash.
+    pub text_hash: [u8; 16],
+    pub text: String,
+}
+
+/// That a chunk changed, and where it lives now: in one of the two kinds, or nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChunkChange {
+    pub(crate) id: ChunkId,
+    pub(crate) now: Option<IndexKind>,
+    pub(crate) generation: u64,
+}
+
+/// A live chunk with all that the derived indices need of it.
+pub(crate) struct ReplayRow {
+    pub(crate) id: ChunkId,
+    pub(crate) doc_id: i64,
+    pub(crate) ordinal: u32,
+    pub(crate) kind: IndexKind,
+    pub(crate) generation: u64,
+    pub(crate) embedded: bool,
+    pub(crate) text_hash: Vec<u8>,
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// Replayed rows are handed over in groups of at most this much text.
+const GROUP_BYTES: usize = 4 << 20;
+const GROUP_ROWS: usize = 4096;
+
+pub(super) fn generations(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let mut statement = conn
+        .prepare_cached("SELECT key, value FROM settings WHERE key IN ('generation', 'content_generation')")?;
+    let mut rows = statement.query([])?;
+    let (mut generation, mut content) = (0, 0);
+    while let Some(row) = rows.next()? {
+        let value = row.get_ref(1)?.as_str()?.parse().unwrap_or(0);
+        match row.get_ref(0)?.as_str()? {
+            "generation" => generation = value,
+            _ => content = value,
+        }
+    }
+    Ok((generation, content))
+}
+
+impl Catalog {
+    pub(crate) fn known_files(&self) -> Result<HashMap<String, Known>, IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT rel_path, doc_id, size_bytes, mtime_ns, inode, content_hash, status \
+                 FROM documents WHERE root_id = ?1 AND deleted = 0",
+            )?;
+            let mut rows = statement.query([ROOT_ID])?;
+            let mut known = HashMap::with_capacity(1024);
+            while let Some(row) = rows.next()? {
+                let one = Known {
+                    doc_id: DocId(row.get(1)?),
+                    size: row.get::<_, i64>(2)? as u64,
+                    mtime_ns: row.get(3)?,
+                    inode: row.get::<_, i64>(4)? as u64,
+                    content_hash: hash(row, 5)?,
+                    status: named(row, 6, DocStatus::parse, DocStatus::Error)?,
+                };
+                known.insert(row.get(0)?, one);
+            }
+            Ok(known)
+        })
+    }
+
+    pub(crate) fn document(&self, path: &str) -> Result<Option<DocumentRow>, IndexError> {
+        self.with_reader(|reader| {
+            reader
+                .conn
+                .prepare_cached(&format!("{DOCUMENT_COLUMNS} WHERE root_id = ?1 AND rel_path = ?2 AND deleted = 0"))?
+                .query_row((ROOT_ID, path), document_row)
+                .optional()
+        })
+    }
+
+    pub(crate) fn list(
+        &self,
+        filter: &dyn Fn(&DocumentRow) -> bool,
+        limit: usize,
+        offset: usize,
+    ) -> Result<(u64, Vec<DocumentRow>), IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader.conn.prepare_cached(&format!(
+                "{DOCUMENT_COLUMNS} WHERE root_id = ?1 AND deleted = 0 ORDER BY rel_path"
+            ))?;
+            let mut rows = statement.query([ROOT_ID])?;
+            let mut total = 0u64;
+            let mut page = Vec::new();
+            while let Some(row) = rows.next()? {
+                let document = document_row(row)?;
+                if filter(&document) {
+                    if total >= offset as u64 && page.len() < limit {
+                        page.push(document);
+                    }
+                    total += 1;
+                }
+            }
+            Ok((total, page))
+        })
+    }
+
+    pub(crate) fn counts(&self) -> Result<Counts, IndexError> {
+        self.with_reader(|reader| {
+            // One snapshot for all the numbers.
+            let tx = reader.conn.transaction()?;
+            let mut counts = Counts::default();
+            {
+                let mut statement = tx.prepare_cached(
+                    "SELECT doc_type, status, deleted, count(*) FROM documents GROUP BY doc_type, status, deleted",
+                )?;
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    let count = row.get::<_, i64>(3)? as u64;
+                    if row.get::<_, bool>(2)? {
+                        counts.deleted += count;
+                        continue;
+                    }
+                    counts.documents += count;
+                    *counts.by_type.entry(named(row, 0, DocType::parse, DocType::BinaryIgnored)?).or_default() += count;
+                    *counts.by_status.entry(named(row, 1, DocStatus::parse, DocStatus::Error)?).or_default() += count;
+                }
+            }
+            let one = |sql: &str| -> rusqlite::Result<u64> {
+                tx.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(|count| count as u64)
+            };
+            counts.representations = one("SELECT count(*) FROM representations WHERE deleted = 0")?;
+            counts.deleted_chunks = one("SELECT count(*) FROM chunks WHERE deleted = 1")?;
+            counts.chunks = one("SELECT count(*) FROM chunks")? - counts.deleted_chunks;
+            counts.embedding_errors =
+                one("SELECT count(*) FROM chunks WHERE embedding_status <> 'ok' AND embedding_status = 'error' AND deleted = 0")?;
+            let pending = one("SELECT count(*) FROM chunks WHERE embedding_status <> 'ok' AND deleted = 0")?;
+            counts.embedded = counts.chunks - pending;
+            Ok(counts)
+        })
+    }
+
+    /// The live ones among `ids`, in the order asked for.
+    pub(crate) fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<StoredChunk>, IndexError> {
+        self.try_with_reader(|reader| {
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids {
+                if let Some(chunk) = self.chunk(reader, *id)? {
+                    found.push(chunk);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn chunk(&self, reader: &mut Reader, id: ChunkId) -> Result<Option<StoredChunk>, IndexError> {
+        let Reader { conn, unpacker } = reader;
+        let sqlite = |error| IndexError::sqlite(&self.path, error);
+        let mut statement = conn
+            .prepare_cached(
+                "SELECT d.rel_path, d.doc_type, r.rep_type, c.ordinal, s.span_kind, s.start, s.\"end\", \
+                 c.index_kind, c.text_hash, c.text \
+                 FROM chunks c JOIN representations r ON r.rep_id = c.rep_id \
+                 JOIN documents d ON d.doc_id = r.doc_id JOIN spans s ON s.chunk_id = c.chunk_id \
+                 WHERE c.chunk_id = ?1 AND c.deleted = 0 AND d.deleted = 0",
+            )
+            .map_err(sqlite)?;
+        let mut rows = statement.query([id.0]).map_err(sqlite)?;
+        let Some(row) = rows.next().map_err(sqlite)? else { return Ok(None) };
+        let damaged = |detail: String| IndexError::Corrupt { path: self.path.clone(), detail };
+        let span = Span::from_parts(
+            row.get_ref(4).and_then(|kind| Ok(kind.as_str()?)).map_err(sqlite)?,
+            row.get(5).map_err(sqlite)?,
+            row.get(6).map_err(sqlite)?,
+        );
+        let packed = row.get_ref(9).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
+        let text = unpacker.unpack(conn, packed).map_err(&damaged)?;
+        let mut text_hash = [0; 16];
+        let hash = row.get_ref(8).and_then(|hash| Ok(hash.as_blob()?)).map_err(sqlite)?;
+        if hash.len() == text_hash.len() {
+            text_hash.copy_from_slice(hash);
+        }
+        Ok(Some(StoredChunk {
+            id,
+            rel_path: row.get(0).map_err(sqlite)?,
+            doc_type: named(row, 1, DocType::parse, DocType::BinaryIgnored).map_err(sqlite)?,
+            rep_type: named(row, 2, RepType::parse, RepType::RawText).map_err(sqlite)?,
+            ordinal: row.get(3).map_err(sqlite)?,
+            span: span.ok_or_else(|| damaged(format!("chunk {id} has no valid span")))?,
+            kind: row.get_ref(7).and_then(|kind| Ok(kind_of(kind.as_str()?))).map_err(sqlite)?,
+            text_hash,
+            text,
+        }))
+    }
+
+    /// Every chunk that changed after a generation.
+    pub(crate) fn changes(&self, after: u64) -> Result<Vec<ChunkChange>, IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader
+                .conn
+                .prepare_cached("SELECT chunk_id, index_kind, deleted, generation FROM chunks WHERE generation > ?1")?;
+            let rows = statement.query_map([after as i64], |row| {
+                let kind = kind_of(row.get_ref(1)?.as_str()?);
+                let deleted: bool = row.get(2)?;
+                Ok(ChunkChange { id: ChunkId(row.get(0)?), now: (!deleted).then_some(kind), generation: row.get::<_, i64>(3)? as u64 })
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// The ids of all tombstoned chunks.
+    pub(crate) fn dead_chunks(&self) -> Result<HashSet<i64>, IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader.conn.prepare_cached("SELECT chunk_id FROM chunks WHERE deleted = 1")?;
+            let rows = statement.query_map([], |row| row.get(0))?;
+            rows.collect()
+        })
+    }
+
+    /// How many chunks changed after a generation, tombstones included.
+    pub(crate) fn changed_since(&self, after: u64) -> Result<u64, IndexError> {
+        self.with_reader(|reader| {
+            reader
+                .conn
+                .prepare_cached("SELECT count(*) FROM chunks WHERE generation > ?1")?
+                .query_row([after as i64], |row| row.get::<_, i64>(0))
+                .map(|count| count as u64)
+        })
+    }
+
+    /// Hands every live chunk that changed after a generation to `take`, in groups.
+    pub(crate) fn replay(
+        &self,
+        after: u64,
+        mut take: impl FnMut(&[ReplayRow]) -> Result<(), IndexError>,
+    ) -> Result<(), IndexError> {
+        self.try_with_reader(|reader| {
+            let Reader { conn, unpacker } = reader;
+            let sqlite = |error| IndexError::sqlite(&self.path, error);
+            let mut statement = conn
+                .prepare_cached(
+                    "SELECT c.chunk_id, d.doc_id, c.ordinal, c.index_kind, c.generation, c.embedding_status, \
+                     c.text_hash, d.rel_path, c.text \
+                     FROM chunks c JOIN representations r ON r.rep_id = c.rep_id \
+                     JOIN documents d ON d.doc_id = r.doc_id \
+                     WHERE c.generation > ?1 AND c.deleted = 0",
+                )
+                .map_err(sqlite)?;
+            let mut rows = statement.query([after as i64]).map_err(sqlite)?;
+            let mut group = Vec::new();
+            let mut bytes = 0;
+            while let Some(row) = rows.next().map_err(sqlite)? {
+                let packed = row.get_ref(8).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
+                let text = unpacker
+                    .unpack(conn, packed)
+                    .map_err(|detail| IndexError::Corrupt { path: self.path.clone(), detail })?;
+                bytes += text.len();
+                group.push(replay_row(row, text).map_err(sqlite)?);
+                if bytes >= GROUP_BYTES || group.len() >= GROUP_ROWS {
+                    take(&group)?;
+                    group.clear();
+                    bytes = 0;
+                }
+            }
+            if group.is_empty() { Ok(()) } else { take(&group) }
+        })
+    }
+
+    /// Live chunks that still need a vector: at most `limit`, with their texts' hashes.
+    pub(crate) fn pending_chunks(
+        &self,
+        kind: IndexKind,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<(ChunkId, Vec<u8>, String)>, IndexError> {
+        self.try_with_reader(|reader| {
+            let Reader { conn, unpacker } = reader;
+            let sqlite = |error| IndexError::sqlite(&self.path, error);
+            let mut statement = conn
+                .prepare_cached(
+                    "SELECT chunk_id, text_hash, text FROM chunks \
+                     WHERE embedding_status <> 'ok' AND embedding_status = 'pending' AND deleted = 0 \
+                     AND index_kind = ?1 AND chunk_id > ?2 ORDER BY chunk_id LIMIT ?3",
+                )
+                .map_err(sqlite)?;
+            let mut rows = statement.query((kind.as_str(), after, limit as i64)).map_err(sqlite)?;
+            let mut pending = Vec::new();
+            while let Some(row) = rows.next().map_err(sqlite)? {
+                let packed = row.get_ref(2).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
+                let text = unpacker
+                    .unpack(conn, packed)
+                    .map_err(|detail| IndexError::Corrupt { path: self.path.clone(), detail })?;
+                pending.push((ChunkId(row.get(0).map_err(sqlite)?), row.get(1).map_err(sqlite)?, text));
+            }
+            Ok(pending)
+        })
+    }
+
+    /// A vector that was bought earlier for the same text and model.
+    pub(crate) fn bought_vector(&self, model: &str, text_hash: &[u8]) -> Result<Option<Vec<f32>>, IndexError> {
+        self.with_reader(|reader| {
+            reader
+                .conn
+                .prepare_cached("SELECT vector FROM embeddings WHERE model = ?1 AND text_hash = ?2")?
+                .query_row((model, text_hash), |row| {
+                    let bytes = row.get_ref(0)?.as_blob()?;
+                    Ok(bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
+                })
+                .optional()
+        })
+    }
+
+    /// Calls `take` with `doc_id`, path and type of every document that changed after a generation.
+    pub(crate) fn document_names(
+        &self,
+        after: u64,
+        mut take: impl FnMut(i64, &str, DocType),
+    ) -> Result<(), IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader
+                .conn
+                .prepare_cached("SELECT doc_id, rel_path, doc_type FROM documents WHERE generation > ?1")?;
+            let mut rows = statement.query([after as i64])?;
+            while let Some(row) = rows.next()? {
+                let doc_type = named(row, 2, DocType::parse, DocType::BinaryIgnored)?;
+                take(row.get(0)?, row.get_ref(1)?.as_str()?, doc_type);
+            }
+            Ok(())
+        })
+    }
+}
+
+const DOCUMENT_COLUMNS: &str = "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, \
+     content_hash, status, error, generation FROM documents";
+
+fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
+    Ok(DocumentRow {
+        doc_id: DocId(row.get(0)?),
+        path: row.get(1)?,
+        source: named(row, 2, SourceType::parse, SourceType::File)?,
+        doc_type: named(row, 3, DocType::parse, DocType::BinaryIgnored)?,
+        size: row.get::<_, i64>(4)? as u64,
+        mtime_ns: row.get(5)?,
+        inode: row.get::<_, i64>(6)? as u64,
+        content_hash: hash(row, 7)?,
+        status: named(row, 8, DocStatus::parse, DocStatus::Error)?,
+        error: row.get(9)?,
+        generation: Generation(row.get::<_, i64>(10)? as u64),
+    })
+}
+
+fn replay_row(row: &Row<'_>, text: String) -> rusqlite::Result<ReplayRow> {
+    Ok(ReplayRow {
+        id: ChunkId(row.get(0)?),
+        doc_id: row.get(1)?,
+        ordinal: row.get(2)?,
+        kind: kind_of(row.get_ref(3)?.as_str()?),
+        generation: row.get::<_, i64>(4)? as u64,
+        embedded: row.get_ref(5)?.as_str()? == "ok",
+        text_hash: row.get(6)?,
+        path: row.get(7)?,
+        text,
+    })
+}
+
+/// A stored name as its value; one that this version does not know becomes `unknown`.
+fn named<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>, unknown: T) -> rusqlite::Result<T> {
+    Ok(parse(row.get_ref(column)?.as_str()?).unwrap_or(unknown))
+}
+
+fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ContentHash>> {
+    let bytes = row.get_ref(column)?.as_blob_or_null()?;
+    Ok(bytes.and_then(|bytes| bytes.try_into().ok()).map(ContentHash))
+}

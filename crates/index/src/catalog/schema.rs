@@ -1,0 +1,190 @@
+//! The tables of `meta.sqlite` (dir2mcp specification, section 5) and the version of their format.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::error::IndexError;
+
+/// Raised whenever an older program could misread the catalog. A newer one is refused, an older one migrated.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+/// `d2mc`, so that `file` and we ourselves recognise the database.
+pub(crate) const APPLICATION_ID: i32 = 0x6432_6d63;
+
+/// The version of MCP that the specification fixes for this schema.
+const PROTOCOL_VERSION: &str = "2025-11-25";
+
+/// Settings that exist from the start, empty until somebody knows their value.
+const EMPTY_SETTINGS: [&str; 8] = [
+    "embed_text_model",
+    "embed_text_dim",
+    "embed_code_model",
+    "embed_code_dim",
+    "ocr_model",
+    "stt_provider",
+    "stt_model",
+    "chat_model",
+];
+
+/// Why it looks like this:
+/// - `chunks.chunk_id` is declared INT, not INTEGER, on purpose: an INTEGER primary key would be the rowid,
+///   and since the ids are hashes every insert would land on a random page of the largest table, leaving
+///   pages a third empty. This way texts are appended and only a small index is random.
+/// - `chunks.text` is the last column: whoever reads the others never touches its overflow pages.
+/// - Tombstones keep `generation`, the number of the commit that changed them, so that a derived index that
+///   holds generation g is brought up to date by `generation > g` alone.
+/// - The partial indices hold tombstones and chunks without a vector, of which there are few.
+const TABLES: &str = r#"
+CREATE TABLE settings (
+    key TEXT PRIMARY KEY NOT NULL,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE documents (
+    doc_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    root_id INTEGER NOT NULL,
+    rel_path TEXT NOT NULL,
+    source_type TEXT NOT NULL,
+    doc_type TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    mtime_unix INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    content_hash BLOB,
+    status TEXT NOT NULL,
+    error TEXT,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    generation INTEGER NOT NULL,
+    UNIQUE (root_id, rel_path)
+) STRICT;
+CREATE INDEX documents_generation ON documents (generation);
+
+CREATE TABLE representations (
+    rep_id INTEGER PRIMARY KEY,
+    doc_id INTEGER NOT NULL REFERENCES documents (doc_id),
+    rep_type TEXT NOT NULL,
+    rep_hash BLOB NOT NULL,
+    created_unix INTEGER NOT NULL,
+    meta_json TEXT NOT NULL,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (doc_id, rep_type)
+) STRICT;
+
+CREATE TABLE chunks (
+    chunk_id INT PRIMARY KEY NOT NULL,
+    rep_id INTEGER NOT NULL REFERENCES representations (rep_id),
+    ordinal INTEGER NOT NULL,
+    text_hash BLOB NOT NULL,
+    tokens_est INTEGER NOT NULL,
+    index_kind TEXT NOT NULL,
+    embedding_status TEXT NOT NULL,
+    embedding_error TEXT,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    generation INTEGER NOT NULL,
+    text BLOB NOT NULL
+) STRICT;
+CREATE INDEX chunks_rep ON chunks (rep_id, deleted);
+CREATE INDEX chunks_generation ON chunks (generation);
+CREATE INDEX chunks_dead ON chunks (chunk_id) WHERE deleted = 1;
+CREATE INDEX chunks_unembedded ON chunks (chunk_id) WHERE embedding_status <> 'ok';
+
+CREATE TABLE spans (
+    chunk_id INT PRIMARY KEY NOT NULL REFERENCES chunks (chunk_id),
+    span_kind TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    extra_json TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE embeddings (
+    model TEXT NOT NULL,
+    text_hash BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (model, text_hash)
+) STRICT;
+
+CREATE TABLE symbols (
+    symbol_id INTEGER PRIMARY KEY,
+    doc_id INTEGER NOT NULL REFERENCES documents (doc_id),
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    parent TEXT,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    generation INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE dictionaries (
+    dict_id INTEGER PRIMARY KEY,
+    seen_bytes INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+"#;
+
+/// What a file turned out to be when it was looked at without changing it.
+pub(crate) enum Found {
+    Empty,
+    Ours { version: u32 },
+}
+
+/// Looks at the database without writing to it.
+pub(crate) fn inspect(conn: &Connection, path: &Path) -> Result<Found, IndexError> {
+    let sqlite = |error| IndexError::sqlite(path, error);
+    let tables: i64 = conn
+        .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))
+        .map_err(sqlite)?;
+    if tables == 0 {
+        return Ok(Found::Empty);
+    }
+    let corrupt = |detail: &str| IndexError::Corrupt { path: path.to_owned(), detail: detail.to_owned() };
+    let application: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(sqlite)?;
+    if application != APPLICATION_ID {
+        return Err(corrupt("it is the database of another program"));
+    }
+    let version: Result<String, _> =
+        conn.query_row("SELECT value FROM settings WHERE key = 'index_format_version'", [], |row| row.get(0));
+    let version = match version {
+        Ok(text) => text.parse::<u32>().ok().filter(|version| *version > 0),
+        Err(error) if error.sqlite_error_code().is_some_and(|code| code != rusqlite::ErrorCode::Unknown) => {
+            return Err(sqlite(error));
+        }
+        Err(_) => None,
+    };
+    match version {
+        Some(found) if found > FORMAT_VERSION => Err(IndexError::Newer { found, supported: FORMAT_VERSION }),
+        Some(version) => Ok(Found::Ours { version }),
+        None => Err(corrupt("it does not say which format it has")),
+    }
+}
+
+/// Makes an empty database ours, in one transaction.
+pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> {
+    let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    tx.execute_batch(TABLES)?;
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    {
+        let mut insert = tx.prepare("INSERT INTO settings (key, value) VALUES (?1, ?2)")?;
+        insert.execute(("protocol_version", PROTOCOL_VERSION))?;
+        insert.execute(("index_format_version", FORMAT_VERSION.to_string()))?;
+        insert.execute(("root", root))?;
+        for key in ["generation", "content_generation", "purged_generation"] {
+            insert.execute((key, "0"))?;
+        }
+        for key in EMPTY_SETTINGS {
+            insert.execute((key, ""))?;
+        }
+    }
+    tx.execute(
+        "INSERT INTO settings (key, value) VALUES ('corpus_id', lower(hex(randomblob(16))))",
+        [],
+    )?;
+    tx.commit()
+}
+
+/// Brings an older format up to the present one. There is none yet.
+pub(crate) fn migrate(_conn: &mut Connection, version: u32) -> rusqlite::Result<()> {
+    debug_assert_eq!(version, FORMAT_VERSION);
+    Ok(())
+}

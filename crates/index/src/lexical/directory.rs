@@ -1,0 +1,84 @@
+//! The directory that Tantivy writes to: its own memory-mapped one, with a list of files that needs no file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::directory::error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+};
+use tantivy::Directory;
+
+/// Tantivy's list of the files it made, from which it knows which to delete.
+const MANAGED: &str = ".managed.json";
+
+/// Tantivy rewrites and syncs its list of files for each of the six files of a segment, which is most of what
+/// a small commit costs. The folder itself is as good a list: nobody else writes there. So the list is read
+/// from the folder and never written.
+#[derive(Debug, Clone)]
+pub(super) struct StateDirectory {
+    files: MmapDirectory,
+    path: PathBuf,
+}
+
+impl StateDirectory {
+    pub(super) fn open(path: &Path) -> Result<StateDirectory, OpenDirectoryError> {
+        Ok(StateDirectory { files: MmapDirectory::open(path)?, path: path.to_owned() })
+    }
+
+    fn list(&self) -> io::Result<Vec<u8>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path)? {
+            // Names that begin with a dot are locks and files on their way to another name.
+            if let Some(name) = entry?.file_name().to_str().filter(|name| !name.starts_with('.')) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(serde_json::to_vec(&names)?)
+    }
+}
+
+impl Directory for StateDirectory {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.files.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.files.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.files.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        self.files.open_write(path)
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        if path == Path::new(MANAGED) {
+            return self.list().map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()));
+        }
+        self.files.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        if path == Path::new(MANAGED) {
+            return Ok(());
+        }
+        self.files.atomic_write(path, data)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.files.sync_directory()
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.files.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.files.watch(callback)
+    }
+}

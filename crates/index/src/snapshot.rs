@@ -1,0 +1,89 @@
+//! What one search sees: everything as of one moment, whatever is written meanwhile.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{ChunkId, DocType, Generation, IndexKind, Ranked};
+
+use crate::catalog::{Catalog, StoredChunk};
+use crate::documents::{Admission, Documents};
+use crate::error::IndexError;
+use crate::lexical::{self, Bm25, LexicalQuery, LexicalView, Scratch};
+use crate::vector::VectorView;
+
+/// More buffers than this are not kept for later searches.
+const IDLE_SCRATCHES: usize = 4;
+
+pub struct Snapshot {
+    pub(crate) id: u64,
+    pub(crate) generation: u64,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) lexical: LexicalView,
+    /// Text, then code.
+    pub(crate) vectors: [Arc<VectorView>; 2],
+    pub(crate) documents: Documents,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What all snapshots of an index have in common.
+#[derive(Default)]
+pub(crate) struct Shared {
+    /// A search met a file that could not be read.
+    pub(crate) damaged: AtomicBool,
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+impl Snapshot {
+    /// The commit of the catalog that was the last when the snapshot was made.
+    pub fn generation(&self) -> Generation {
+        Generation(self.generation)
+    }
+
+    /// Another number for every snapshot of an index, also where only a repair came between: fit as the key of
+    /// a cache.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The best chunks by BM25: by score, then path, then position.
+    pub fn lexical(&self, query: &LexicalQuery<'_>) -> Vec<Ranked> {
+        self.lexical_with(query, &Bm25::default())
+    }
+
+    /// The same with other parameters.
+    pub fn lexical_with(&self, query: &LexicalQuery<'_>, bm25: &Bm25) -> Vec<Ranked> {
+        let idle = self.shared.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut scratch = idle.unwrap_or_default();
+        let found = lexical::search(&self.lexical, &self.documents, query, bm25, &mut scratch);
+        if found.damaged {
+            self.shared.damaged.store(true, Ordering::Release);
+        }
+        let mut scratches = self.shared.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        if scratches.len() < IDLE_SCRATCHES {
+            scratches.push(scratch);
+        }
+        found.hits
+    }
+
+    /// The best chunks by the cosine of their vectors with `query`: by score, then path, then position.
+    pub fn vector(
+        &self,
+        kind: IndexKind,
+        query: &[f32],
+        limit: usize,
+        admit: Option<&dyn Fn(&str, DocType) -> bool>,
+    ) -> Vec<Ranked> {
+        let admission = admit.map(|admit| Admission::new(&self.documents, admit));
+        self.vectors[lexical::kind_index(kind)].search(query, limit, admission, &self.documents)
+    }
+
+    /// The chunks behind hits, in the order asked for, without those that are gone by now.
+    pub fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<StoredChunk>, IndexError> {
+        self.catalog.chunks(ids)
+    }
+
+    /// How many chunks of a kind can be found.
+    pub fn live_chunks(&self, kind: IndexKind) -> u64 {
+        self.lexical.live[lexical::kind_index(kind)].chunks
+    }
+}

@@ -1,0 +1,18 @@
+//! A part of a file, mapped into memory.
+
+use std::fs::File;
+use std::io;
+
+use memmap2::{Mmap, MmapOptions};
+
+/// Maps `length` bytes from `offset`, which the file must have.
+pub(super) fn map(file: &File, offset: u64, length: usize) -> io::Result<Mmap> {
+    // SAFETY: a mapping is undefined when its bytes change or vanish under it. Ours are never written again:
+    // only what a stamp has committed is mapped, the writer only appends behind that, and a rewritten file gets
+    // a new inode. Nobody else has business in the state directory; whoever truncates the file there stops the
+    // process (SIGBUS), as with any memory-mapped index.
+    #[allow(unsafe_code)]
+    unsafe {
+        MmapOptions::new().offset(offset).len(length).map(file)
+    }
+}

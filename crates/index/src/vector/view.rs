@@ -1,0 +1,294 @@
+//! A vector file as one search sees it, and the scan.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use model::{ChunkId, Ranked};
+
+use super::dot::fastest;
+use super::file::{BLOCKS_OFFSET, Damage, Expected, Rows, decode, read_head};
+use super::map::map;
+use super::quantize::{Query, stride};
+use crate::documents::{Admission, Documents};
+use crate::rank::{Candidate, best};
+
+/// The label of a row that a later row has replaced.
+const SUPERSEDED: i64 = -1;
+
+/// Which rows are alive: the catalog knows, the file does not.
+pub(crate) enum Liveness<'a> {
+    /// For a file that was not loaded before: all but these.
+    AllBut(&'a HashSet<i64>),
+    /// For one that was: as before, but for these.
+    Changed(&'a HashMap<i64, bool>),
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct VectorView {
+    dimensions: usize,
+    pub(super) file_id: [u8; 16],
+    /// How much of the file is loaded.
+    length: u64,
+    /// The commit of the catalog that the file holds.
+    pub(crate) generation: u64,
+    pub(super) blocks: Vec<Block>,
+    pub(crate) rows: u64,
+    pub(crate) live: u64,
+}
+
+#[derive(Clone)]
+pub(super) struct Block {
+    /// The number of its first row.
+    pub(super) first: u32,
+    pub(super) labels: Arc<Vec<i64>>,
+    live: Arc<Vec<u64>>,
+    live_rows: u64,
+    pub(super) data: Arc<BlockData>,
+}
+
+pub(super) struct BlockData {
+    map: Arc<Mmap>,
+    vectors: usize,
+    pub(super) docs: Vec<u32>,
+    pub(super) ordinals: Vec<u32>,
+    pub(super) scales: Vec<f32>,
+}
+
+impl VectorView {
+    /// Loads the valid part of a file; what `before` has of the same file is shared with it.
+    pub(crate) fn load(
+        path: &Path,
+        expected: &Expected,
+        before: Option<&VectorView>,
+        liveness: Liveness<'_>,
+        verify: bool,
+    ) -> Result<VectorView, Damage> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Damage::Missing),
+            other => other?,
+        };
+        let head = read_head(&file, expected)?;
+        let known = before.filter(|before| before.file_id == head.file_id && before.length <= head.stamp.length);
+        let mut view = match known {
+            Some(before) => before.clone(),
+            None => VectorView { dimensions: expected.dimensions, length: BLOCKS_OFFSET, ..VectorView::default() },
+        };
+        view.file_id = head.file_id;
+        view.generation = head.stamp.generation;
+        view.map_blocks(&file, head.stamp.length, expected, verify)?;
+        if view.rows != head.stamp.rows {
+            return Err(Damage::Corrupt("it has another number of rows than it says"));
+        }
+        match (known, liveness) {
+            (None, Liveness::Changed(_)) => return Err(Damage::Corrupt("it was replaced")),
+            (_, Liveness::AllBut(dead)) => view.set_live(|label| Some(!dead.contains(&label))),
+            (Some(_), Liveness::Changed(changed)) => {
+                if !changed.is_empty() {
+                    view.set_live(|label| changed.get(&label).copied());
+                }
+            }
+        }
+        view.live = view.blocks.iter().map(|block| block.live_rows).sum();
+        Ok(view)
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// True if this is how the file at `path` stands now.
+    pub(crate) fn is_current(&self, path: &Path, expected: &Expected) -> bool {
+        let head = File::open(path).map_err(Damage::from).and_then(|file| read_head(&file, expected));
+        head.is_ok_and(|head| {
+            head.file_id == self.file_id
+                && head.stamp.length == self.length
+                && head.stamp.generation == self.generation
+        })
+    }
+
+    /// The best live rows by cosine.
+    pub(crate) fn search(
+        &self,
+        query: &[f32],
+        limit: usize,
+        mut admission: Option<Admission<'_>>,
+        documents: &Documents,
+    ) -> Vec<Ranked> {
+        let stride = stride(self.dimensions);
+        if query.len() != self.dimensions || limit == 0 {
+            return Vec::new();
+        }
+        let Some(query) = Query::new(query, stride) else { return Vec::new() };
+        let dot = fastest();
+        let mut candidates = Vec::with_capacity(self.live as usize);
+        for block in &self.blocks {
+            let data = &*block.data;
+            let vectors = &data.map[data.vectors..data.vectors + block.labels.len() * stride];
+            for (row, vector) in vectors.chunks_exact(stride).enumerate() {
+                if block.live[row / 64] & (1 << (row % 64)) == 0 || data.scales[row] <= 0.0 {
+                    continue;
+                }
+                if let Some(admission) = &mut admission
+                    && !admission.admits(data.docs[row])
+                {
+                    continue;
+                }
+                let product = f64::from(dot(&query.numbers, vector));
+                let score = (product * query.scale * f64::from(data.scales[row])) as f32;
+                candidates.push(Candidate { score, row: block.first + row as u32 });
+            }
+        }
+        let place = |row: u32| {
+            let (block, row) = self.locate(row);
+            (block.data.docs[row], block.data.ordinals[row])
+        };
+        best(candidates.iter().copied(), limit, documents, place)
+            .into_iter()
+            .map(|candidate| {
+                let (block, row) = self.locate(candidate.row);
+                Ranked { chunk: ChunkId(block.labels[row]), score: candidate.score }
+            })
+            .collect()
+    }
+
+    /// The same with these labels alive or dead.
+    pub(super) fn with_changes(&self, changed: &HashMap<i64, bool>) -> VectorView {
+        let mut view = self.clone();
+        view.set_live(|label| changed.get(&label).copied());
+        view
+    }
+
+    /// The live rows without those in `skip`, in pieces of at most `size` rows.
+    pub(super) fn live_rows(&self, size: usize, skip: &HashSet<u32>) -> Vec<Rows> {
+        let stride = stride(self.dimensions);
+        let mut pieces = vec![Rows::default()];
+        for block in &self.blocks {
+            for row in 0..block.labels.len() {
+                let number = block.first + row as u32;
+                if block.live[row / 64] & (1 << (row % 64)) == 0 || skip.contains(&number) {
+                    continue;
+                }
+                if pieces.last().is_none_or(|piece| piece.labels.len() >= size) {
+                    pieces.push(Rows::default());
+                }
+                if let Some(piece) = pieces.last_mut() {
+                    let data = &*block.data;
+                    let vector = &data.map[data.vectors + row * stride..data.vectors + (row + 1) * stride];
+                    piece.push(block.labels[row], data.docs[row], data.ordinals[row], data.scales[row], vector);
+                }
+            }
+        }
+        pieces.retain(|piece| !piece.is_empty());
+        pieces
+    }
+
+    /// Finds the rows of labels that `wanted` knows.
+    pub(super) fn find(&self, wanted: impl Fn(i64) -> bool, mut found: impl FnMut(&Block, usize)) {
+        for block in &self.blocks {
+            for (row, label) in block.labels.iter().enumerate() {
+                if wanted(*label) {
+                    found(block, row);
+                }
+            }
+        }
+    }
+
+    /// The bytes of a row's vector.
+    pub(super) fn vector<'a>(&self, block: &'a Block, row: usize) -> &'a [u8] {
+        let stride = stride(self.dimensions);
+        let start = block.data.vectors + row * stride;
+        &block.data.map[start..start + stride]
+    }
+
+    /// Maps and decodes the blocks between what is loaded and `length`.
+    fn map_blocks(
+        &mut self,
+        file: &File,
+        length: u64,
+        expected: &Expected,
+        verify: bool,
+    ) -> Result<(), Damage> {
+        let bytes = usize::try_from(length - self.length).map_err(|_| Damage::Corrupt("it is too large"))?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let map = Arc::new(map(file, self.length, bytes)?);
+        let mut at = 0;
+        while at < bytes {
+            let parts = decode(&map[at..], expected, verify)?;
+            let first = u32::try_from(self.rows).map_err(|_| Damage::Corrupt("it has too many rows"))?;
+            let rows = parts.labels.len();
+            for number in parts.superseded {
+                self.supersede(number);
+            }
+            self.blocks.push(Block {
+                first,
+                labels: Arc::new(parts.labels),
+                live: Arc::new(all_ones(rows)),
+                live_rows: rows as u64,
+                data: Arc::new(BlockData {
+                    map: map.clone(),
+                    vectors: at + parts.vectors,
+                    docs: parts.docs,
+                    ordinals: parts.ordinals,
+                    scales: parts.scales,
+                }),
+            });
+            self.rows += rows as u64;
+            at += parts.length;
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    fn supersede(&mut self, number: u32) {
+        let block = self.blocks.partition_point(|block| block.first <= number);
+        if let Some(block) = block.checked_sub(1).and_then(|block| self.blocks.get_mut(block)) {
+            let row = (number - block.first) as usize;
+            if row < block.labels.len() {
+                Arc::make_mut(&mut block.labels)[row] = SUPERSEDED;
+                block.set(row, false);
+            }
+        }
+    }
+
+    /// Sets rows alive or dead; where `alive` says nothing they stay as they are.
+    fn set_live(&mut self, alive: impl Fn(i64) -> Option<bool>) {
+        for block in &mut self.blocks {
+            for row in 0..block.labels.len() {
+                let label = block.labels[row];
+                if label != SUPERSEDED && let Some(alive) = alive(label) {
+                    block.set(row, alive);
+                }
+            }
+        }
+    }
+
+    fn locate(&self, row: u32) -> (&Block, usize) {
+        let block = &self.blocks[self.blocks.partition_point(|block| block.first <= row) - 1];
+        (block, (row - block.first) as usize)
+    }
+}
+
+impl Block {
+    fn set(&mut self, row: usize, alive: bool) {
+        let bit = 1u64 << (row % 64);
+        let was = self.live[row / 64] & bit != 0;
+        if was != alive {
+            Arc::make_mut(&mut self.live)[row / 64] ^= bit;
+            self.live_rows = if alive { self.live_rows + 1 } else { self.live_rows - 1 };
+        }
+    }
+}
+
+fn all_ones(rows: usize) -> Vec<u64> {
+    let mut words = vec![u64::MAX; rows.div_ceil(64)];
+    if let (Some(last), rest @ 1..) = (words.last_mut(), rows % 64) {
+        *last = (1 << rest) - 1;
+    }
+    words
+}

@@ -1,0 +1,239 @@
+//! The one door to users' files: resolve below the root, check, and only then read.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use model::{ErrorCode, Failure, PathError, RelPath};
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+
+use crate::deny::Denied;
+use crate::policy::Policy;
+use crate::resolve;
+use crate::roots::Root;
+
+/// A root and its policy. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    root: Arc<Root>,
+    policy: Arc<Policy>,
+}
+
+/// A regular file below the root whose real path passed the policy.
+pub struct OpenFile {
+    file: File,
+    real_path: RelPath,
+    stamp: Stamp,
+}
+
+/// Why a file was not read. Says nothing about what lies outside the root.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the path leads outside the root directory")]
+    OutsideRoot,
+    #[error("there is no such file below the root directory")]
+    NotFound,
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    #[error("the path names a {kind}, not a regular file")]
+    NotAFile { kind: &'static str },
+    #[error("the file has {size} bytes, more than the limit of {limit}")]
+    TooLarge { size: u64, limit: u64 },
+    #[error("the file changed while it was read")]
+    Changed,
+    #[error("the file cannot be read: {0}")]
+    Io(#[source] io::Error),
+}
+
+/// What shows that a file is not the one it was a moment ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    mtime_ns: i64,
+    /// Moves with every write and, unlike the modification time, cannot be set back.
+    ctime_ns: i64,
+}
+
+/// How often a file that changes under our hands is read again before we give up.
+const READ_ATTEMPTS: usize = 3;
+
+impl Guard {
+    pub fn new(root: Arc<Root>, policy: Arc<Policy>) -> Guard {
+        Guard { root, policy }
+    }
+
+    pub fn root(&self) -> &Arc<Root> {
+        &self.root
+    }
+
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// Opens a file that a caller named. Symbolic links are followed while they stay below the root, and
+    /// the file they lead to must itself pass the policy.
+    ///
+    /// A link does not open anything: it yields another path, and that path goes through the same door
+    /// with links forbidden. So the file that is read is always the one whose path was checked.
+    pub fn open(&self, path: &RelPath) -> Result<OpenFile, OpenError> {
+        self.policy.check_path(path)?;
+        match self.root.pin(path) {
+            Ok(pinned) => self.open_pinned(pinned, path),
+            Err(Errno::LOOP) => self.open_nofollow(&self.root.real_path(path)?),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Opens a file that a walk found. A symbolic link anywhere in the path is refused.
+    pub fn open_nofollow(&self, path: &RelPath) -> Result<OpenFile, OpenError> {
+        self.policy.check_path(path)?;
+        self.open_pinned(self.root.pin(path)?, path)
+    }
+
+    /// Looks at the pinned object before it is opened: opening a device can rewind a tape.
+    fn open_pinned(&self, pinned: OwnedFd, path: &RelPath) -> Result<OpenFile, OpenError> {
+        let before = regular(&pinned)?;
+        let opened = match resolve::reopen(pinned.as_fd()) {
+            // Without /proc there is no way from a pin to a file but its name.
+            Err(Errno::NOENT) => self.root.open_for_reading(path),
+            result => result,
+        }?;
+        let stamp = regular(&opened)?;
+        if (stamp.device, stamp.inode) != (before.device, before.inode) {
+            return Err(OpenError::Changed);
+        }
+        Ok(OpenFile { file: File::from(opened), real_path: path.clone(), stamp })
+    }
+}
+
+impl OpenFile {
+    /// The path without symbolic links.
+    pub fn real_path(&self) -> &RelPath {
+        &self.real_path
+    }
+
+    /// In bytes, when the file was opened or last read.
+    pub fn size(&self) -> u64 {
+        self.stamp.size
+    }
+
+    pub fn mtime_ns(&self) -> i64 {
+        self.stamp.mtime_ns
+    }
+
+    pub fn inode(&self) -> u64 {
+        self.stamp.inode
+    }
+
+    /// The whole content, as it was at one moment.
+    ///
+    /// Fails with [`OpenError::Changed`] when someone keeps writing: half of one version and half of the
+    /// next is a text that never existed.
+    pub fn read_all(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
+        for _ in 0..READ_ATTEMPTS {
+            if self.stamp.size > max_bytes {
+                return Err(OpenError::TooLarge { size: self.stamp.size, limit: max_bytes });
+            }
+            let mut content = Vec::with_capacity(usize::try_from(self.stamp.size).unwrap_or(0));
+            self.file.seek(SeekFrom::Start(0)).map_err(OpenError::Io)?;
+            (&self.file)
+                .take(max_bytes.saturating_add(1))
+                .read_to_end(&mut content)
+                .map_err(OpenError::Io)?;
+            let before = self.stamp;
+            self.stamp = Stamp::of(&rustix::fs::fstat(&self.file)?);
+            if self.stamp == before && content.len() as u64 == before.size {
+                return Ok(content);
+            }
+        }
+        Err(OpenError::Changed)
+    }
+}
+
+impl fmt::Debug for OpenFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenFile").field("real_path", &self.real_path).field("stamp", &self.stamp).finish()
+    }
+}
+
+impl Stamp {
+    fn of(stat: &Stat) -> Stamp {
+        let nanoseconds = |seconds: i128, rest: i128| {
+            let sum = seconds * 1_000_000_000 + rest;
+            i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
+        };
+        Stamp {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mtime_ns: nanoseconds(stat.st_mtime as i128, stat.st_mtime_nsec as i128),
+            ctime_ns: nanoseconds(stat.st_ctime as i128, stat.st_ctime_nsec as i128),
+        }
+    }
+}
+
+/// The stamp of a regular file; anything else is refused before it is read.
+fn regular(fd: &OwnedFd) -> Result<Stamp, OpenError> {
+    let stat = rustix::fs::fstat(fd)?;
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => return Ok(Stamp::of(&stat)),
+        FileType::Directory => "directory",
+        FileType::Symlink => "symbolic link",
+        FileType::Fifo => "FIFO",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice => "character device",
+        FileType::BlockDevice => "block device",
+        FileType::Unknown => "special file",
+    };
+    Err(OpenError::NotAFile { kind })
+}
+
+impl From<Errno> for OpenError {
+    fn from(errno: Errno) -> OpenError {
+        match errno {
+            // EXDEV: RESOLVE_BENEATH refused a link; it does so without looking at the target, so the
+            // answer is the same whether the target exists or not. ELOOP: a link where none may be, a
+            // circle of links, or one of /proc's magic links.
+            Errno::XDEV | Errno::LOOP => OpenError::OutsideRoot,
+            // A name the file system cannot hold names nothing.
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL | Errno::ILSEQ => {
+                OpenError::NotFound
+            }
+            // Someone kept renaming until openat2 lost patience.
+            Errno::AGAIN => OpenError::Changed,
+            // No reader is possible on what was pinned as a regular file: it is one no more.
+            Errno::NXIO | Errno::NODEV => OpenError::NotAFile { kind: "special file" },
+            other => OpenError::Io(other.into()),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        let code = match &error {
+            OpenError::OutsideRoot => ErrorCode::PathOutsideRoot,
+            OpenError::NotFound => ErrorCode::FileNotFound,
+            OpenError::Denied(_) => ErrorCode::Forbidden,
+            OpenError::NotAFile { .. } => ErrorCode::DocTypeUnsupported,
+            OpenError::TooLarge { .. } => ErrorCode::FileTooLarge,
+            OpenError::Changed => ErrorCode::ExtractFailed,
+            OpenError::Io(cause) if cause.kind() == io::ErrorKind::PermissionDenied => ErrorCode::Forbidden,
+            OpenError::Io(_) => ErrorCode::ExtractFailed,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+/// What a caller hears whose path has not even the shape of a path below a root.
+pub fn path_failure(error: &PathError) -> Failure {
+    let code = match error {
+        PathError::Absolute | PathError::Escapes => ErrorCode::PathOutsideRoot,
+        PathError::Empty | PathError::Nul | PathError::TooLong => ErrorCode::InvalidField,
+    };
+    Failure::new(code, error.to_string())
+}

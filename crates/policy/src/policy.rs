@@ -1,0 +1,129 @@
+//! The policy of a workspace: which paths, which sizes and which contents may leave the door.
+
+use std::collections::BTreeMap;
+
+use model::{DocType, RelPath};
+
+use crate::deny::{self, Denied, Excludes};
+use crate::limits::{DEFAULT_MAX_FILE_BYTES, Limits};
+use crate::secrets::{Scanner, SecretMatch, SecretPatterns};
+
+/// What the configuration says about access. The deny floor is not in it: nobody can relax it.
+#[derive(Debug, Clone)]
+pub struct PolicyConfig {
+    /// `security.path_excludes`, gitignore-like; added to the floor.
+    pub path_excludes: Vec<String>,
+    /// `security.secret_patterns`.
+    pub secret_patterns: SecretPatterns,
+    /// `ingest.max_file_mb`, in bytes.
+    pub max_file_bytes: u64,
+    /// Limits for single document types; the others have `max_file_bytes`.
+    pub max_bytes_by_type: BTreeMap<DocType, u64>,
+    /// `ingest.follow_symlinks`: whether a walk follows links that stay below the root.
+    pub follow_symlinks: bool,
+}
+
+impl Default for PolicyConfig {
+    fn default() -> PolicyConfig {
+        PolicyConfig {
+            path_excludes: deny::default_path_excludes(),
+            secret_patterns: SecretPatterns::Default,
+            max_file_bytes: DEFAULT_MAX_FILE_BYTES,
+            max_bytes_by_type: BTreeMap::new(),
+            follow_symlinks: false,
+        }
+    }
+}
+
+/// Why a configuration is not a policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    #[error("security.path_excludes: {pattern:?} is not a glob: {reason}")]
+    Glob { pattern: String, reason: String },
+    #[error("security.secret_patterns: {pattern:?} is not a usable regular expression: {reason}")]
+    Pattern { pattern: String, reason: String },
+    #[error("security.secret_patterns: {count} patterns exceed the limit of {limit}")]
+    TooManyPatterns { count: usize, limit: usize },
+}
+
+/// The compiled rules. Cheap to ask, shared by all threads.
+#[derive(Debug)]
+pub struct Policy {
+    excludes: Excludes,
+    scanner: Scanner,
+    limits: Limits,
+    follow_symlinks: bool,
+}
+
+impl Policy {
+    pub fn new(config: PolicyConfig) -> Result<Policy, PolicyError> {
+        Ok(Policy {
+            excludes: Excludes::new(&config.path_excludes)?,
+            scanner: Scanner::new(&config.secret_patterns)?,
+            limits: Limits { default: config.max_file_bytes, by_type: config.max_bytes_by_type },
+            follow_symlinks: config.follow_symlinks,
+        })
+    }
+
+    /// Whether a file of this path may be read at all. A denied folder denies everything below it.
+    pub fn check_path(&self, path: &RelPath) -> Result<(), Denied> {
+        deny::check_floor(path)?;
+        self.excludes.check(path, false)
+    }
+
+    /// Whether a walk can leave out this directory: every path below it would be denied.
+    pub fn excludes_dir(&self, dir: &RelPath) -> bool {
+        deny::check_floor(dir).is_err() || self.excludes.check(dir, true).is_err()
+    }
+
+    /// The first credential found in a text, by the name of the rule that found it.
+    ///
+    /// Give it the decoded text, not the file's bytes: a UTF-16 file hides its secrets from byte patterns.
+    pub fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
+        self.scanner.scan(text)
+    }
+
+    pub fn max_bytes(&self, doc_type: DocType) -> u64 {
+        self.limits.max_bytes(doc_type)
+    }
+
+    pub fn follows_symlinks(&self) -> bool {
+        self.follow_symlinks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d089_a_limit_per_document_type() {
+        let policy = Policy::new(PolicyConfig {
+            max_file_bytes: 10,
+            max_bytes_by_type: BTreeMap::from([(DocType::Pdf, 99)]),
+            ..PolicyConfig::default()
+        })
+        .unwrap();
+        assert_eq!(policy.max_bytes(DocType::Pdf), 99);
+        assert_eq!(policy.max_bytes(DocType::Code), 10);
+        assert_eq!(Policy::new(PolicyConfig::default()).unwrap().max_bytes(DocType::Md), 20 << 20);
+    }
+
+    #[test]
+    fn a_bad_pattern_is_named() {
+        let glob = PolicyConfig { path_excludes: vec!["ok".into(), "a[".into()], ..PolicyConfig::default() };
+        assert!(matches!(Policy::new(glob).unwrap_err(), PolicyError::Glob { pattern, .. } if pattern == "a["));
+        let custom = |patterns: Vec<String>| PolicyConfig {
+            secret_patterns: SecretPatterns::Custom(patterns),
+            ..PolicyConfig::default()
+        };
+        for bad in ["(", r"(?:a{1000}){1000}", r"\p{L}{500}\p{L}{500}"] {
+            let error = Policy::new(custom(vec!["fine".into(), bad.into()])).unwrap_err();
+            assert!(matches!(error, PolicyError::Pattern { pattern, .. } if pattern == bad));
+        }
+        assert_eq!(
+            Policy::new(custom(vec!["x".into(); 257])).unwrap_err(),
+            PolicyError::TooManyPatterns { count: 257, limit: 256 }
+        );
+    }
+}

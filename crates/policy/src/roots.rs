@@ -1,0 +1,120 @@
+//! A root: a directory opened once and served from then on, whatever happens to its name.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use model::{RelPath, RootId};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::resolve::{self, Resolver};
+
+/// An opened directory below which files may be read. All resolution starts at its descriptor, so a
+/// rename of the directory, or a new one put in its place, never redirects a read.
+pub struct Root {
+    id: RootId,
+    path: PathBuf,
+    directory: OwnedFd,
+    resolver: Resolver,
+}
+
+/// Why a directory cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    #[error("{} does not exist", path.display())]
+    NotFound { path: PathBuf },
+    #[error("{} is not a directory", path.display())]
+    NotADirectory { path: PathBuf },
+    #[error("{} cannot be opened: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl Root {
+    /// Opens the primary root. Its own path may lead through symbolic links: the owner named it.
+    pub fn open(path: &Path) -> Result<Root, RootError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| {
+            let path = path.to_owned();
+            match errno {
+                Errno::NOENT => RootError::NotFound { path },
+                Errno::NOTDIR => RootError::NotADirectory { path },
+                _ => RootError::Io { path, source: errno.into() },
+            }
+        })?;
+        // The name of what was opened; asking for it by path could answer about another directory.
+        let canonical = resolve::path_of(directory.as_fd())
+            .or_else(|_| path.canonicalize())
+            .map_err(|source| RootError::Io { path: path.to_owned(), source })?;
+        let resolver = Resolver::probe(directory.as_fd());
+        Ok(Root { id: RootId(0), path: canonical, directory, resolver })
+    }
+
+    /// The same root as a further member of a workspace.
+    #[must_use]
+    pub fn with_id(self, id: RootId) -> Root {
+        Root { id, ..self }
+    }
+
+    /// Absolute, without symbolic links, as it was when the root was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn id(&self) -> RootId {
+        self.id
+    }
+
+    /// Whether the root's path still names the opened directory. False after it was deleted, moved or
+    /// replaced: a walk by path would then see another tree than the one that is read.
+    pub fn is_current(&self) -> bool {
+        let same = || -> Result<bool, Errno> {
+            let (opened, named) = (rustix::fs::fstat(&self.directory)?, rustix::fs::stat(&self.path)?);
+            Ok((opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino))
+        };
+        same().unwrap_or(false)
+    }
+
+    /// Pins the file system object at a path without following any symbolic link.
+    pub(crate) fn pin(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
+        self.resolver.open(self.directory.as_fd(), path.as_str(), OFlags::PATH)
+    }
+
+    /// Opens a path for reading without following any symbolic link.
+    pub(crate) fn open_for_reading(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
+        self.resolver.open(self.directory.as_fd(), path.as_str(), resolve::READ_FLAGS)
+    }
+
+    /// Where a path with symbolic links in it leads, provided that it stays below the root.
+    ///
+    /// The answer is a name like any other: it has to pass the policy and to be opened without links.
+    pub(crate) fn real_path(&self, path: &RelPath) -> Result<RelPath, Errno> {
+        let target = self.resolver.pin_following(self.directory.as_fd(), path.as_str())?;
+        let name = |fd: BorrowedFd<'_>| resolve::path_of(fd).map_err(|_| Errno::XDEV);
+        // The root's present name, not the remembered one: it may have been moved.
+        let (root, target) = (name(self.directory.as_fd())?, name(target.as_fd())?);
+        let below = target.strip_prefix(&root).map_err(|_| Errno::XDEV)?;
+        // A name that is not UTF-8 cannot be asked for, so it does not exist for callers.
+        below.to_str().and_then(|text| RelPath::from_walk(text).ok()).ok_or(Errno::NOENT)
+    }
+
+    /// As on a kernel without `openat2`.
+    #[cfg(test)]
+    pub(crate) fn stepwise(self) -> Root {
+        Root { resolver: Resolver::Stepwise, ..self }
+    }
+}
+
+impl AsFd for Root {
+    /// For walks that list directories by descriptor. Opened with `O_PATH`: good for resolution only.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Root").field("id", &self.id).field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! The secret scan: keywords find the places worth a look, rules look at them.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use model::{ErrorCode, Failure};
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::policy::PolicyError;
+use crate::rules::{RULES, Rule, Site};
+
+/// More patterns than this in `security.secret_patterns` are a mistake, not a policy.
+pub const MAX_CUSTOM_PATTERNS: usize = 256;
+
+/// What one compiled pattern may weigh: `(?:a{1000}){1000}` is refused instead of compiled.
+const PATTERN_SIZE_LIMIT: usize = 1 << 20;
+
+/// `security.secret_patterns`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretPatterns {
+    /// The patterns of the dir2mcp specification with the tuning that it advises, and the key formats of
+    /// well-known providers.
+    Default,
+    /// The owner's patterns, verbatim and alone. [`crate::SPEC_PATTERNS`] restores the untuned defaults.
+    Custom(Vec<String>),
+}
+
+/// Where a credential was found. Never holds the credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretMatch<'p> {
+    /// The name of the rule, or the custom pattern's place in the configuration.
+    pub rule: &'p str,
+    /// The byte at which the rule took hold, to show the line number to the owner.
+    pub offset: usize,
+}
+
+impl From<SecretMatch<'_>> for Failure {
+    fn from(found: SecretMatch<'_>) -> Failure {
+        let rule = found.rule;
+        Failure::new(
+            ErrorCode::Forbidden,
+            format!("the file holds what looks like a credential (rule \"{rule}\", security.secret_patterns)"),
+        )
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Scanner {
+    Default(&'static Tuned),
+    Custom(Vec<(String, Regex)>),
+}
+
+impl Scanner {
+    pub(crate) fn new(patterns: &SecretPatterns) -> Result<Scanner, PolicyError> {
+        let patterns = match patterns {
+            SecretPatterns::Default => return Ok(Scanner::Default(&TUNED)),
+            SecretPatterns::Custom(patterns) => patterns,
+        };
+        if patterns.len() > MAX_CUSTOM_PATTERNS {
+            return Err(PolicyError::TooManyPatterns { count: patterns.len(), limit: MAX_CUSTOM_PATTERNS });
+        }
+        let compile = |(index, pattern): (usize, &String)| {
+            let regex = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE_LIMIT).build();
+            let regex = regex
+                .map_err(|error| PolicyError::Pattern { pattern: pattern.clone(), reason: error.to_string() })?;
+            Ok((format!("security.secret_patterns[{index}]"), regex))
+        };
+        Ok(Scanner::Custom(patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()?))
+    }
+
+    pub(crate) fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
+        match self {
+            Scanner::Default(tuned) => tuned.scan(text),
+            Scanner::Custom(patterns) => patterns.iter().find_map(|(name, regex)| {
+                Some(SecretMatch { rule: name, offset: regex.find(text)?.start() })
+            }),
+        }
+    }
+}
+
+/// The default rules behind one automaton over all their keywords. Most text holds few of them, so most
+/// bytes are looked at once.
+#[derive(Debug)]
+pub(crate) struct Tuned {
+    keywords: AhoCorasick,
+    /// For each keyword, the rules that want to see it.
+    rules: Vec<Vec<&'static Rule>>,
+}
+
+static TUNED: LazyLock<Tuned> = LazyLock::new(Tuned::new);
+
+impl Tuned {
+    fn new() -> Tuned {
+        let mut words: Vec<&'static str> = Vec::new();
+        let mut rules: Vec<Vec<&'static Rule>> = Vec::new();
+        for rule in RULES {
+            for &keyword in rule.keywords {
+                match words.iter().position(|&word| word.eq_ignore_ascii_case(keyword)) {
+                    Some(index) => rules[index].push(rule),
+                    None => {
+                        words.push(keyword);
+                        rules.push(vec![rule]);
+                    }
+                }
+            }
+        }
+        let keywords = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&words);
+        Tuned { keywords: keywords.expect("a few hundred short words make a small automaton"), rules }
+    }
+
+    fn scan(&self, text: &[u8]) -> Option<SecretMatch<'static>> {
+        // Overlapping: `aws_secret` must not hide `secret`, nor `sk-ant-` the end of `mask-ant-`.
+        self.keywords.find_overlapping_iter(text).find_map(|hit| {
+            let site = Site { text, start: hit.start(), end: hit.end() };
+            let rules = &self.rules[hit.pattern().as_usize()];
+            let rule = rules.iter().find(|rule| rule.finds(site))?;
+            Some(SecretMatch { rule: rule.name, offset: hit.start() })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SPEC_PATTERNS;
+
+    fn custom(patterns: &[&str]) -> Scanner {
+        let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        Scanner::new(&SecretPatterns::Custom(patterns)).unwrap()
+    }
+
+    #[test]
+    fn d088_custom_patterns_replace_the_defaults() {
+        let scanner = custom(&["never", "custom-sensitive-[a-z]+"]);
+        let found = scanner.scan(b"x custom-sensitive-value").unwrap();
+        assert_eq!(found, SecretMatch { rule: "security.secret_patterns[1]", offset: 2 });
+        assert_eq!(scanner.scan(["AKIA", "1234567890ABCDEF"].concat().as_bytes()), None);
+        assert_eq!(custom(&[]).scan(b"token = AAAAAAAAAAAAAAAAAAAAAAAAA"), None);
+    }
+
+    #[test]
+    fn d180_the_five_patterns_compile_as_printed() {
+        let scanner = custom(&SPEC_PATTERNS);
+        for (index, text) in [
+            ["AKIA", "1234567890ABCDEF"].concat(),
+            "aws my secret".to_owned(),
+            "refresh_token: aaaaaaaa.bbbbbbbb.cccccccc".to_owned(),
+            "token=abcdefghijklmnopqrst".to_owned(),
+            ["sk_", "0123456789abcdef0123456789abcdef"].concat(),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let expected = format!("security.secret_patterns[{index}]");
+            assert_eq!(scanner.scan(text.as_bytes()).unwrap().rule, expected, "{text}");
+        }
+        assert!(scanner.scan("a".repeat(40).as_bytes()).is_some(), "the bare 40-character branch is back");
+    }
+
+    #[test]
+    fn d086_contract_case_16() {
+        let scanner = Scanner::new(&SecretPatterns::Default).unwrap();
+        for letters in ["AAAAAAAAAAAAAAAAAAAAAAAAA", "qzjvkxwbpfmhgtydnrlcsuaoe", "KdjWbqZrTvXmPnLsYcHgFoEiU"] {
+            assert_eq!(letters.len(), 25);
+            let found = scanner.scan(format!("token = {letters}").as_bytes());
+            assert_eq!(found.map(|found| found.rule), Some("token-assignment"), "{letters}");
+        }
+        assert_eq!(scanner.scan(b"plain text"), None);
+    }
+
+    #[test]
+    fn a_match_never_tells_the_secret() {
+        let scanner = Scanner::new(&SecretPatterns::Default).unwrap();
+        let failure = Failure::from(scanner.scan(b"token = qzjvkxwbpfmhgtydnrlcsuaoe").unwrap());
+        assert_eq!(failure.code, ErrorCode::Forbidden);
+        assert!(!failure.message.contains("qzjv"));
+    }
+}

@@ -1,0 +1,2 @@
+//! The front door from outside: files that must not be reached, races, and the corpus of secrets.
+

@@ -1,0 +1,129 @@
+//! One question, answered: route, gather, rank, widen where the first choice of index was poor, cut snippets.
+
+use index::Snapshot;
+use model::{EmbedError, Embedder, Failure, Hit, IndexKind, IndexUsed, Query};
+
+use crate::candidates::{Pool, gather};
+use crate::filter::CompiledFilter;
+use crate::fuse::{Breakdown, Ranking, Scored, TermWeights, merge, rank};
+use crate::parse::Parsed;
+use crate::route::{Reason, Routed, route};
+use crate::snippet::{DEFAULT_CHARS, cut_out};
+use crate::weights;
+
+/// What may be tuned from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankOptions {
+    /// Candidates per hit (`rag.oversample_factor`), from 1 to 100.
+    pub oversample: usize,
+}
+
+impl Default for RankOptions {
+    fn default() -> RankOptions {
+        RankOptions { oversample: 5 }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct SearchAnswer {
+    /// Where it looked, whatever was asked for.
+    pub index_used: IndexUsed,
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// For each hit, how its score came about.
+    pub breakdowns: Vec<Breakdown>,
+    /// Only the beginning of the query was used: it was longer than [`crate::parse::MAX_QUERY_BYTES`] or had
+    /// more words than are searched for.
+    pub query_truncated: bool,
+    /// The query could not be embedded; the hits were found by words alone.
+    pub vector_error: Option<EmbedError>,
+}
+
+pub fn search(
+    snapshot: &Snapshot,
+    embedder: &dyn Embedder,
+    query: &Query,
+    options: &RankOptions,
+) -> Result<SearchAnswer, Failure> {
+    let filter = CompiledFilter::new(&query.filter)?;
+    let parsed = Parsed::new(&query.text);
+    let routed = route(&query.text, query.index, &query.filter);
+    let limit = pool_size(query.k, options.oversample, parsed.is_symbol);
+
+    let kinds: &[IndexKind] =
+        if routed.may_widen() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
+    let mut vector_error = None;
+    let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        let mut pool = gather(snapshot, embedder, *kind, &query.text, &parsed, &filter, limit)?;
+        vector_error = vector_error.or(pool.vector_error.take());
+        pools.push((*kind, pool));
+    }
+
+    let terms = TermWeights::new(&parsed, pools.iter().flat_map(|(_, pool)| &pool.candidates));
+    let mut rankings: Vec<(IndexKind, Ranking)> = pools
+        .into_iter()
+        .map(|(kind, pool)| (kind, rank(&parsed, &terms, pool.candidates, filter.prefix())))
+        .collect();
+
+    let mostly_code = snapshot.live_chunks(IndexKind::Code) > snapshot.live_chunks(IndexKind::Text);
+    let index_used = settle(routed, &rankings, mostly_code);
+    rankings.retain(|(kind, _)| covers(index_used, *kind));
+    let best = merge(rankings, query.k);
+    let (hits, breakdowns) = best.into_iter().map(|scored| show(scored, &terms)).unzip();
+    Ok(SearchAnswer { index_used, hits, breakdowns, query_truncated: parsed.truncated, vector_error })
+}
+
+fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
+    let wanted = k.saturating_mul(oversample.clamp(1, 100)).max(weights::MIN_CANDIDATES);
+    let wanted = if is_symbol { wanted * weights::SYMBOL_POOL_FACTOR } else { wanted };
+    // Never fewer than can be asked for.
+    wanted.min(weights::MAX_CANDIDATES.max(k))
+}
+
+/// The index that answers. An automatic choice is widened to both indices
+/// - when the chosen one found nothing and the other did, or
+/// - when nothing but the default spoke for text, and the code covers the words of the question clearly
+///   better than the text does. In a corpus that is mostly code a little better is enough, or as well if
+///   that is well: its few README files speak of everything, and its code is what is asked about.
+fn settle(routed: Routed, rankings: &[(IndexKind, Ranking)], mostly_code: bool) -> IndexUsed {
+    if !routed.may_widen() {
+        return routed.index;
+    }
+    let of = |kind: IndexKind| rankings.iter().find(|(k, _)| *k == kind).map(|(_, ranking)| ranking);
+    let (Some(text), Some(code)) = (of(IndexKind::Text), of(IndexKind::Code)) else { return routed.index };
+    let (chosen, other) = if routed.index == IndexUsed::Code { (code, text) } else { (text, code) };
+    if chosen.scored.is_empty() && !other.scored.is_empty() {
+        return IndexUsed::Both;
+    }
+    let (chosen, other) = (chosen.strength, other.strength);
+    let better = if mostly_code {
+        other > chosen || (other == chosen && other >= weights::WIDEN_FLOOR)
+    } else {
+        other >= weights::WIDEN_FLOOR && other >= chosen + weights::WIDEN_MARGIN
+    };
+    if routed.reason == Reason::Default && better { IndexUsed::Both } else { routed.index }
+}
+
+fn covers(used: IndexUsed, kind: IndexKind) -> bool {
+    match used {
+        IndexUsed::Both => true,
+        IndexUsed::Text => kind == IndexKind::Text,
+        IndexUsed::Code => kind == IndexKind::Code,
+    }
+}
+
+fn show(scored: Scored, terms: &TermWeights) -> (Hit, Breakdown) {
+    let Scored { chunk, score, breakdown } = scored;
+    let snippet = cut_out(&chunk.text, terms.matcher(), terms.shares(), DEFAULT_CHARS);
+    let hit = Hit {
+        chunk_id: chunk.id,
+        rel_path: chunk.rel_path,
+        doc_type: chunk.doc_type,
+        rep_type: chunk.rep_type,
+        score,
+        snippet: snippet.text,
+        span: chunk.span,
+    };
+    (hit, breakdown)
+}

@@ -1,0 +1,17 @@
+//! `cargo xtask bench`: builds the binary and the harness in `benches/` and runs them.
+
+use std::process::Command;
+
+use crate::Args;
+use crate::process::{Profile, build, cargo, run as run_command, target, workspace};
+use crate::tools;
+
+pub(crate) fn run(args: &mut Args) -> Result<(), String> {
+    // ripgrep is what indexing is measured against.
+    tools::install()?;
+    let binary = build(Profile::Release)?;
+    run_command(cargo().args(["build", "--quiet", "--release", "--package", "dir2mcp-benches"]))?;
+    let mut bench = Command::new(target().join("release/dir2mcp-benches"));
+    bench.current_dir(workspace()).arg("--binary").arg(binary).args(std::mem::take(&mut args.0));
+    run_command(&mut bench)
+}
