@@ -292,7 +292,7 @@ pub(crate) enum ConfigCommand {
     /// Create or update .dir2mcp.yaml: asks on a terminal, writes a commented template elsewhere
     Init,
     /// Print the effective configuration: defaults, file, environment and flags
-    Print(PrintArgs),
+    Print(Box<PrintArgs>),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -303,6 +303,9 @@ pub(crate) struct PrintArgs {
     /// Print the reference page of all keys instead
     #[arg(long, hide = true)]
     pub reference: bool,
+    /// The flags of `up`, to see what they would change.
+    #[command(flatten)]
+    pub up: UpArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -361,8 +364,10 @@ mod tests {
         let up = command.find_subcommand("up").unwrap();
         let flags: BTreeSet<String> =
             up.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
-        let known: BTreeSet<String> = TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
-        let own = ["--force-insecure", "--conformance-fixtures", "--x402-facilitator-token"].map(String::from);
+        let known: BTreeSet<String> =
+            TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
+        let own =
+            ["--force-insecure", "--conformance-fixtures", "--x402-facilitator-token"].map(String::from);
         assert_eq!(flags, known.into_iter().chain(own).collect());
     }
 
@@ -385,10 +390,11 @@ mod tests {
         let enabled = |flag| UpArgs::parse_for_tests(&[flag]).x402_tools_call_enabled;
         assert_eq!(enabled("--x402-tools-call-enabled"), Some(true));
         assert_eq!(enabled("--x402-tools-call-enabled=false"), Some(false));
-        let files = |arguments: &[&str]| match Cli::try_parse_from(["dir2mcp", "status"].iter().chain(arguments)) {
-            Ok(Cli { command: Command::Status(args), .. }) => args.files,
-            other => panic!("{other:?}"),
-        };
+        let files =
+            |arguments: &[&str]| match Cli::try_parse_from(["dir2mcp", "status"].iter().chain(arguments)) {
+                Ok(Cli { command: Command::Status(args), .. }) => args.files,
+                other => panic!("{other:?}"),
+            };
         assert_eq!(files(&[]), None);
         assert_eq!(files(&["--files"]), Some("**".into()));
         assert_eq!(files(&["--files", "*.md"]), Some("*.md".into()));
@@ -396,7 +402,9 @@ mod tests {
 
     #[test]
     fn queries_are_bounded() {
-        let query = |arguments: &[&str]| match Cli::try_parse_from(["dir2mcp", "ask", "why?"].iter().chain(arguments)) {
+        let query = |arguments: &[&str]| match Cli::try_parse_from(
+            ["dir2mcp", "ask", "why?"].iter().chain(arguments),
+        ) {
             Ok(Cli { command: Command::Ask(args), .. }) => args.filters.query(&args.question, 7),
             other => panic!("{other:?}"),
         };
@@ -404,7 +412,16 @@ mod tests {
         assert_eq!(query(&["--k", "-3"]).unwrap().k, 7);
         assert_eq!(query(&["--k", "50"]).unwrap().k, 50);
         assert_eq!(query(&["--k", "51"]).unwrap_err().label, "INVALID_RANGE");
-        let full = query(&["--index", "both", "--path-prefix", "docs/", "--doc-types", "md, code", "--file-glob", "*.md"]);
+        let full = query(&[
+            "--index",
+            "both",
+            "--path-prefix",
+            "docs/",
+            "--doc-types",
+            "md, code",
+            "--file-glob",
+            "*.md",
+        ]);
         let full = full.unwrap();
         assert_eq!(full.index, IndexChoice::Both);
         assert_eq!(full.filter.doc_types, [DocType::Md, DocType::Code]);

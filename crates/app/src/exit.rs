@@ -1,5 +1,7 @@
 //! How a run ends: the exit codes of the dir2mcp specification, section 2.4, and the error as it is shown.
 
+use contracts::RegistryError;
+use engine::{EngineError, IndexError};
 use model::{ErrorCode, Failure};
 use serde_json::{Value, json};
 
@@ -143,6 +145,32 @@ impl From<Failure> for Exit {
             _ => ExitCode::Generic,
         };
         Exit::new(code, failure.code.as_str(), failure.message)
+    }
+}
+
+/// The engine could not be opened.
+impl From<EngineError> for Exit {
+    fn from(error: EngineError) -> Exit {
+        let message = error.to_string();
+        match error {
+            EngineError::Root { .. } => Exit::new(ExitCode::RootInaccessible, "ROOT_INACCESSIBLE", message)
+                .hint("Name an existing directory with --dir."),
+            EngineError::Policy(_) => Exit::config(message),
+            EngineError::State { .. } => Exit::ingest(message).hint("Name a writable one with --state-dir."),
+            EngineError::Index(IndexError::NotWritable { .. } | IndexError::DiskFull { .. }) => {
+                Exit::ingest(message).hint("Make room or name a writable directory with --state-dir.")
+            }
+            EngineError::Index(IndexError::Newer { .. }) => {
+                Exit::index(ErrorCode::IndexVersionMismatch, message)
+            }
+            EngineError::Index(_) => Exit::index(ErrorCode::StoreCorrupt, message),
+        }
+    }
+}
+
+impl From<RegistryError> for Exit {
+    fn from(error: RegistryError) -> Exit {
+        Exit::config(error.to_string())
     }
 }
 

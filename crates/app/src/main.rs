@@ -1,14 +1,17 @@
 //! `dir2mcp`: turns a directory into a tool server for AI agents.
-#![allow(dead_code, reason = "the commands that need the engine are wired separately")]
 
 mod cli;
 mod commands;
 mod config;
 mod exit;
+mod logging;
 mod print;
 mod secrets;
+mod signals;
+mod wire;
 
 use clap::Parser;
+use model::IndexMode;
 
 use cli::{Cli, Command, ConfigCommand};
 use exit::Exit;
@@ -27,10 +30,20 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Config(ConfigCommand::Init) => commands::config_init::run(cli),
         Command::Config(ConfigCommand::Print(args)) => commands::config_print::run(cli, args),
         Command::Connect(args) => commands::connect::run(cli, args),
-        _ => {
-            let mut loaded = config::load(cli)?;
-            commands::config_init::ensure_ready(&mut loaded)?;
-            Err(Exit::generic("this command is not wired yet"))
-        }
+        Command::Status(args) => commands::status::run(&config::load(cli)?, args),
+        Command::Up(args) => commands::up::run(&ready(cli)?, args),
+        Command::Stdio(args) => commands::stdio::run(&ready(cli)?, args),
+        Command::Index => commands::indexing::run(&ready(cli)?, IndexMode::Incremental),
+        Command::Reindex => commands::indexing::run(&ready(cli)?, IndexMode::Full),
+        Command::Ask(args) => commands::ask::ask(&ready(cli)?, args),
+        Command::Search(args) => commands::ask::search(&ready(cli)?, args),
     }
+}
+
+/// The configuration of a command that uses the engine: everything it needs is there.
+fn ready(cli: &Cli) -> Result<config::Loaded, Exit> {
+    let mut loaded = config::load(cli)?;
+    commands::config_init::ensure_ready(&mut loaded)?;
+    logging::start(&loaded.settings.output);
+    Ok(loaded)
 }

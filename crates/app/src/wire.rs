@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use contracts::{Contract, Registry, ToolNames};
+use contracts::{Contract, Registry, RegistryError, ToolNames};
 use dir2mcp_http::{Auth, HttpConfig, Network, RateLimit, SecretToken, TlsFiles};
-use engine::{Engine, EngineConfig, EngineError, ModelNames};
-use ingest::ChunkOptions;
+use engine::{ChunkOptions, Engine, EngineConfig, EngineError, ModelNames};
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{Embedder, IndexKind};
 use policy::{Confinement, PolicyConfig, SecretPatterns};
@@ -49,17 +48,17 @@ pub(crate) fn mcp_server(
     engine: &Arc<Engine>,
     caller: CallerSource,
     fixtures: bool,
-) -> McpServer {
+) -> Result<McpServer, RegistryError> {
     let names = match settings.server.tool_names {
         settings::ToolNames::Dotted => ToolNames::Dotted,
         settings::ToolNames::Underscore => ToolNames::Underscore,
     };
     let contracts: Vec<Contract> =
         settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
-    let registry = Registry::new(Arc::clone(engine), &contracts, names);
+    let registry = Registry::new(engine, &contracts, names)?;
     let mut options = McpOptions::new(env!("CARGO_PKG_VERSION"), caller);
     options.fixtures = fixtures;
-    McpServer::new(Arc::new(registry), options)
+    Ok(McpServer::new(Arc::new(registry), options))
 }
 
 pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
@@ -89,7 +88,7 @@ pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
         trusted_proxies: server
             .trusted_proxies
             .iter()
-            .map(|range| Network { address: range.address, prefix: range.prefix })
+            .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
         ..HttpConfig::default()
     }

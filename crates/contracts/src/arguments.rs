@@ -30,8 +30,11 @@ impl Schema {
     ///
     /// `out_of_range` is the code for numbers outside their limits, in which contracts and tools differ.
     pub(crate) fn check(&self, arguments: &Value, out_of_range: ErrorCode) -> Result<(), Failure> {
-        let mut violations: Vec<(u8, Failure)> =
-            self.validator.iter_errors(arguments).map(|error| self.violation(&error, out_of_range)).collect();
+        let mut violations: Vec<(u8, Failure)> = self
+            .validator
+            .iter_errors(arguments)
+            .map(|error| self.violation(&error, arguments, out_of_range))
+            .collect();
         violations.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.message.cmp(&y.message)));
         violations.into_iter().next().map_or(Ok(()), |(_, failure)| Err(failure))
     }
@@ -42,13 +45,24 @@ impl Schema {
         Some(format!("{} at {}", error.masked(), error.instance_path()))
     }
 
-    fn violation(&self, error: &ValidationError<'_>, out_of_range: ErrorCode) -> (u8, Failure) {
+    fn violation(
+        &self,
+        error: &ValidationError<'_>,
+        arguments: &Value,
+        out_of_range: ErrorCode,
+    ) -> (u8, Failure) {
         let path = error.instance_path().to_string();
         let field = field_name(&path);
         let schema = self.at(&path);
         let (rank, code, message) = match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 (0, ErrorCode::InvalidField, self.unknown(unexpected))
+            }
+            // How a schema without properties refuses whatever comes.
+            ValidationErrorKind::FalseSchema => {
+                let names: Vec<String> =
+                    arguments.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default();
+                (0, ErrorCode::InvalidField, self.unknown(&names))
             }
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();

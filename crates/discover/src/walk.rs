@@ -31,7 +31,8 @@ pub enum Found {
         size: u64,
         mtime_ns: i64,
     },
-    /// The entry could not be looked at. If it is a directory, nothing is known of what it holds.
+    /// The entry could not be looked at. If it is a directory, nothing is known of what it holds. Said as well
+    /// of an ignore file, besides its being a file, whose rules could not be applied.
     Failed {
         display: String,
         message: String,

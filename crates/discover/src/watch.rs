@@ -250,24 +250,31 @@ impl Worker {
             }
             return;
         };
-        let policy = self.guard.policy();
-        if if is_dir { policy.excludes_dir(&rel) } else { policy.check_path(&rel).is_err() } {
+        let policy = Arc::clone(self.guard.policy());
+        let excluded = if is_dir { policy.excludes_dir(&rel) } else { policy.check_path(&rel).is_err() };
+        if excluded {
             return;
         }
-        if !is_dir {
-            if event.what == ReadFlags::MODIFY {
-                self.debounce.written(rel, now);
-            } else {
-                self.debounce.changed(rel, now);
-            }
-        } else if went {
+        // Where links are followed, one that comes or goes may be a directory to us.
+        let entered = self.watches.has(&path);
+        if entered && went {
             self.watches.remove_below(&path);
-            // What a removed directory held was told file by file; what a moved one held was not.
-            if event.what.contains(ReadFlags::MOVED_FROM) {
-                self.debounce.rescan(now);
+            // What a removed directory held was told file by file; what a moved one or a link held was not.
+            if !(is_dir && event.what.contains(ReadFlags::DELETE)) {
+                return self.debounce.rescan(now);
             }
-        } else if came || !self.watches.has(&path) {
-            self.new_directory(dir, &path, &event.name, now);
+        }
+        if is_dir {
+            if came || (!went && !entered) {
+                self.new_directory(dir, &path, &event.name, now);
+            }
+        } else if event.what == ReadFlags::MODIFY {
+            self.debounce.written(rel, now);
+        } else {
+            if came && policy.follows_symlinks() {
+                self.new_directory(dir, &path, &event.name, now);
+            }
+            self.debounce.changed(rel, now);
         }
     }
 

@@ -40,15 +40,15 @@ pub struct Models {
 
 impl Corpus {
     pub(crate) fn new(root: &str, counts: &Counts, models: &ModelNames, indexing: Progress) -> Corpus {
-        let code = counts.docs_by_type.get(&DocType::Code).copied().unwrap_or(0);
+        let code = counts.by_type.get(&DocType::Code).copied().unwrap_or(0);
         let textual: u64 =
-            counts.docs_by_type.iter().filter(|(kind, _)| kind.is_textual()).map(|(_, count)| count).sum();
+            counts.by_type.iter().filter(|(kind, _)| kind.is_textual()).map(|(_, count)| count).sum();
         let code_ratio = if textual == 0 { 0.0 } else { code as f64 / textual as f64 };
         Corpus {
             root: root.to_owned(),
             profile: Profile {
                 doc_counts: counts
-                    .docs_by_type
+                    .by_type
                     .iter()
                     .map(|(kind, count)| (kind.as_str().to_owned(), *count))
                     .collect(),

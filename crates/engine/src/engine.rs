@@ -196,13 +196,16 @@ impl Engine {
             let generate = generate && shared.config.generate_answer;
             let inner = Arc::clone(&shared);
             let (hits, answer, citations) = blocking(call, move || {
-                let found = inner.search(&inner.index().snapshot(), &query)?;
+                let snapshot = inner.index().snapshot();
+                let hits = inner.search(&snapshot, &query)?.hits;
                 if generate {
-                    let extracted = retrieve::extractive_answer(&query.text, &found.passages());
-                    Ok((found.hits, Some(extracted.text), extracted.citations))
+                    let ids: Vec<_> = hits.iter().map(|hit| hit.chunk_id).collect();
+                    let chunks = snapshot.chunks(&ids)?;
+                    let extracted = retrieve::extractive_answer(&query.text, &hits, &chunks);
+                    Ok((hits, Some(extracted.text), extracted.citations))
                 } else {
-                    let citations = found.hits.iter().map(model::Hit::citation).collect();
-                    Ok((found.hits, None, citations))
+                    let citations = hits.iter().map(model::Hit::citation).collect();
+                    Ok((hits, None, citations))
                 }
             })
             .await?;
@@ -218,7 +221,7 @@ impl Engine {
             call,
             blocking(call, move || {
                 let mut opened = open_file(&guard, &request)?;
-                let indexed = index.document(&opened.file.rel_path).map_err(|error| index_failure(&error))?;
+                let indexed = index.document(&opened.file.rel_path)?;
                 opened.file.changed_since_indexed = indexed
                     .and_then(|row| row.content_hash)
                     .is_some_and(|hash| hash.0 != *opened.content_hash.as_bytes());
@@ -245,14 +248,13 @@ impl Engine {
                         && RelPath::from_walk(path).is_ok_and(|path| guard.policy().check_path(&path).is_ok())
                 };
                 let (total, rows) = index
-                    .list(&|row| admits(&row.rel_path, row.doc_type), request.limit, request.offset)
-                    .map_err(|error| index_failure(&error))?;
+                    .list(&|row| admits(&row.path, row.doc_type), request.limit, request.offset)?;
                 let files = rows
                     .into_iter()
                     .map(|row| ListedFile {
-                        rel_path: row.rel_path,
+                        rel_path: row.path,
                         doc_type: row.doc_type,
-                        size_bytes: row.size_bytes,
+                        size_bytes: row.size,
                         mtime_unix: row.mtime_ns.div_euclid(1_000_000_000),
                         status: row.status,
                         reason: row.error,
@@ -344,6 +346,14 @@ impl Shared {
         }
     }
 
+    /// Takes the totals from the catalog again; the counters of single batches drift.
+    pub(crate) fn refresh_totals(&self) {
+        match self.index().counts() {
+            Ok(counts) => self.counters.set_totals(&counts),
+            Err(error) => tracing::warn!(%error, "the index could not be counted"),
+        }
+    }
+
     /// Writes `corpus.json`; a failure is worth a warning, never the job.
     pub(crate) fn write_corpus(&self) {
         let written = self.index().counts().map_err(io::Error::other).and_then(|counts| {
@@ -425,9 +435,4 @@ async fn blocking<T: Send + 'static>(
             Err(Failure::new(ErrorCode::InternalError, "the call ended abnormally; see the server's log"))
         }),
     }
-}
-
-fn index_failure(error: &IndexError) -> Failure {
-    tracing::error!(%error, "the index could not be read");
-    Failure::new(ErrorCode::StoreCorrupt, "the index could not be read; run `dir2mcp reindex`")
 }

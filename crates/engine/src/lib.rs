@@ -16,5 +16,6 @@ pub use api::{
 };
 pub use corpus::{Corpus, read_corpus};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
-pub use ingest::IngestError;
+pub use index::IndexError;
+pub use ingest::{ChunkOptions, IngestError};
 pub use worker::{Event, EventSink};

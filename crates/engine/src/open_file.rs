@@ -7,6 +7,9 @@ use policy::Guard;
 
 use crate::api::{OpenRequest, OpenedFile, Selection};
 
+/// Bytes looked at to tell what a file is.
+const HEAD_BYTES: u64 = 8192;
+
 /// What was opened and the hash of what was read, so that the caller can tell whether it is still what was indexed.
 pub(crate) struct Opened {
     pub(crate) file: OpenedFile,
@@ -14,9 +17,9 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open_file(guard: &Guard, request: &OpenRequest) -> Result<Opened, Failure> {
-    let path = RelPath::parse(&request.rel_path).map_err(policy::path_failure)?;
+    let path = RelPath::parse(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
     let mut file = guard.open(&path)?;
-    let head = file.read_head(8192)?;
+    let head = file.read_head(HEAD_BYTES)?;
     let doc_type = classify(&path, &head);
     if !doc_type.is_textual() {
         return Err(unsupported(&path, doc_type, "has no text to show"));

@@ -1,5 +1,6 @@
 //! The background thread: repairs, scans, then follows the watcher; or waits to take over from another writer.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use discover::{Change, Watcher};
+use discover::{Change, WatchHealth, Watcher};
 use index::IndexError;
 use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
 use model::{ErrorCode, IndexMode, Progress, RelPath};
@@ -66,7 +67,10 @@ pub(crate) fn spawn(shared: Arc<Shared>, mode: IndexMode, on_event: EventSink) -
     let inner = waker.clone();
     let thread = std::thread::Builder::new()
         .name("indexer".to_owned())
-        .spawn(move || Worker { shared, on_event, waker: inner, wakes: receiver }.run(mode))
+        .spawn(move || {
+            Worker { every: Cell::new(RESCAN_EVERY), shared, on_event, waker: inner, wakes: receiver }
+                .run(mode)
+        })
         .expect("a thread can be started");
     (thread, waker)
 }
@@ -102,6 +106,8 @@ pub(crate) fn bring_up_to_date(
 }
 
 struct Worker {
+    /// Between two full scans.
+    every: Cell<Duration>,
     shared: Arc<Shared>,
     on_event: EventSink,
     waker: Waker,
@@ -170,21 +176,37 @@ impl Worker {
     }
 
     fn follow(&self, watched: bool) {
-        let every = if watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
-        let mut rescan_at = Instant::now() + every;
+        if !watched {
+            self.every.set(RESCAN_UNWATCHED);
+        }
+        let mut rescan_at = Instant::now() + self.every.get();
+        // Counting a large corpus costs more than indexing one saved file: the summary follows in a quiet moment.
+        let mut corpus_due = false;
         loop {
-            let due = match self.wakes.recv_timeout(rescan_at.saturating_duration_since(Instant::now())) {
+            let until_rescan = rescan_at.saturating_duration_since(Instant::now());
+            let wait = if corpus_due { until_rescan.min(CORPUS_EVERY) } else { until_rescan };
+            let due = match self.wakes.recv_timeout(wait) {
                 Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) if wait < until_rescan => {
+                    self.shared.refresh_totals();
+                    self.shared.write_corpus();
+                    corpus_due = false;
+                    continue;
+                }
                 Err(RecvTimeoutError::Timeout) => Due::Everything,
                 Ok(Wake::Change(change)) => match self.gather(change) {
                     Some(due) => due,
                     None => return,
                 },
             };
+            rescan_at = rescan_at.min(Instant::now() + self.every.get());
+            if due.is_nothing() {
+                continue;
+            }
             let full = matches!(due, Due::Everything);
             match self.catch_up(due) {
-                Ok(()) if full => rescan_at = Instant::now() + every,
-                Ok(()) => {}
+                Ok(()) if full => rescan_at = Instant::now() + self.every.get(),
+                Ok(()) => corpus_due = true,
                 Err(IngestError::Cancelled) => return,
                 Err(error) => {
                     (self.on_event)(Event::Warning(describe(&error).1));
@@ -194,16 +216,39 @@ impl Worker {
         }
     }
 
+    /// Scans more often when the watcher says that it cannot be relied on.
+    fn hear(&self, health: &WatchHealth) {
+        let why = match health {
+            WatchHealth::Complete { .. } => return self.every.set(RESCAN_EVERY),
+            WatchHealth::LimitReached { directories } => format!(
+                "only {directories} directories can be watched (fs.inotify.max_user_watches); raise the limit for \
+                 changes elsewhere to be seen at once"
+            ),
+            WatchHealth::Lost { reason } => format!("changes are no longer watched: {reason}"),
+        };
+        (self.on_event)(Event::Warning(format!(
+            "{why}; the tree is scanned every {} s",
+            RESCAN_UNWATCHED.as_secs()
+        )));
+        self.every.set(RESCAN_UNWATCHED);
+    }
+
     /// Joins a change with those that wait behind it; `None` when the process stops.
     fn gather(&self, first: Change) -> Option<Due> {
         let mut due = Due::Paths(BTreeSet::new());
-        due.add(first);
+        let mut next = first;
         loop {
-            match self.wakes.try_recv() {
-                Ok(Wake::Change(change)) => due.add(change),
+            match (next, &mut due) {
+                (Change::Health(health), _) => self.hear(&health),
+                (Change::Rescan, due) => *due = Due::Everything,
+                (Change::Paths(more), Due::Paths(paths)) => paths.extend(more),
+                (Change::Paths(_), Due::Everything) => {}
+            }
+            next = match self.wakes.try_recv() {
+                Ok(Wake::Change(change)) => change,
                 Ok(Wake::Stop) => return None,
                 Err(_) => return Some(due),
-            }
+            };
         }
     }
 
@@ -218,7 +263,6 @@ impl Worker {
                 shared.counters.resume();
                 let outcome = ingest(shared, &self.on_event).update(&paths, &shared.stopping);
                 shared.counters.finish();
-                shared.write_corpus();
                 outcome
             }
         }
@@ -231,12 +275,8 @@ enum Due {
 }
 
 impl Due {
-    fn add(&mut self, change: Change) {
-        match (&mut *self, change) {
-            (Due::Paths(paths), Change::Paths(more)) => paths.extend(more),
-            (Due::Everything, _) => {}
-            (due, Change::Rescan) => *due = Due::Everything,
-        }
+    fn is_nothing(&self) -> bool {
+        matches!(self, Due::Paths(paths) if paths.is_empty())
     }
 }
 

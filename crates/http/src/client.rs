@@ -21,6 +21,12 @@ impl Network {
     pub const LOOPBACK_V4: Network = Network { address: IpAddr::V4(Ipv4Addr::LOCALHOST), prefix: 32 };
     pub const LOOPBACK_V6: Network = Network { address: IpAddr::V6(Ipv6Addr::LOCALHOST), prefix: 128 };
 
+    /// `None` when the prefix is longer than the address.
+    pub fn new(address: IpAddr, prefix: u8) -> Option<Network> {
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        (prefix <= bits).then_some(Network { address, prefix })
+    }
+
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(ours), IpAddr::V4(theirs)) => {

@@ -1,8 +1,6 @@
 //! What the indexing pipeline asks of the index, and what it gets back.
 
-use model::{
-    Chunk, ContentHash, DocId, DocStatus, DocType, Generation, RepType, SourceType,
-};
+use model::{Chunk, ContentHash, DocId, DocStatus, DocType, Generation, RepType, SourceType};
 
 /// Changes that become durable together or not at all.
 #[derive(Debug, Clone, Default)]
@@ -27,8 +25,15 @@ pub enum DocChange {
         rep: Option<NewRep>,
     },
     /// Only the file's metadata moved: the content is the same.
-    Touch { path: String, size: u64, mtime_ns: i64, inode: u64 },
-    Delete { path: String },
+    Touch {
+        path: String,
+        size: u64,
+        mtime_ns: i64,
+        inode: u64,
+    },
+    Delete {
+        path: String,
+    },
 }
 
 #[derive(Debug, Clone)]

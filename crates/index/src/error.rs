@@ -9,7 +9,9 @@ use model::{ErrorCode, Failure};
 pub enum IndexError {
     #[error("there is no index in {}", dir.display())]
     Missing { dir: PathBuf },
-    #[error("the index has format {found}, this program reads up to {supported}: use a newer dir2mcp, or another --state-dir")]
+    #[error(
+        "the index has format {found}, this program reads up to {supported}: use a newer dir2mcp, or another --state-dir"
+    )]
     Newer { found: u32, supported: u32 },
     /// The catalog itself. It is never overwritten: the way out is a person's decision.
     #[error("{} is damaged ({detail}); move it away and run `dir2mcp reindex`", path.display())]

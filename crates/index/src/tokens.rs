@@ -397,8 +397,7 @@ u..yyzz......................aaiioouuuuuuuuuu.aaaa....ggkkoooo..j...gg..nnaa....
 aaaaeeeeiiiioooorrrruuuusstt..hhn.....aaeeooooooooyy.........l.....b............";
 
 /// Base letters of U+1E00 to U+1EFF.
-const LATIN_ADDITIONAL: &str =
-    "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooo\
+const LATIN_ADDITIONAL: &str = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooo\
 oooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvvwwwwwwwwwwxxxxyyzzzzzzhtwy.s....\
 aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuu\
 uuyyyyyyyy......";
@@ -441,7 +440,10 @@ mod tests {
 
     #[test]
     fn accents_are_folded() {
-        assert_eq!(tokens("Café crème Straße Ærø naïve Łódź"), ["cafe", "creme", "strasse", "aero", "naive", "lodz"]);
+        assert_eq!(
+            tokens("Café crème Straße Ærø naïve Łódź"),
+            ["cafe", "creme", "strasse", "aero", "naive", "lodz"]
+        );
         assert_eq!(tokens("cafe\u{301}"), ["cafe"]);
         assert_eq!(tokens("été_Ünder"), ["ete_under", "ete", "under"]);
         assert_eq!(tokens("İstanbul tiếng Việt"), ["istanbul", "tieng", "viet"]);

@@ -77,11 +77,11 @@ impl Committer<'_> {
         if pending.batch.changes.is_empty() {
             return Ok(());
         }
-        self.index.apply(&pending.batch)?;
+        let applied = self.index.apply(&pending.batch)?;
         for change in &pending.batch.changes {
             self.count(change);
         }
-        self.counters.set_totals(&self.index.counts()?);
+        self.counters.add(&applied);
         self.budget.give_back(pending.bytes);
         *pending = Pending::default();
         (self.on_event)(IngestEvent::Progress);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use index::Counts;
+use index::{Applied, Counts};
 use model::{IndexMode, Progress};
 
 #[derive(Debug)]
@@ -75,6 +75,17 @@ impl Counters {
 
     pub fn finish(&self) {
         self.running.store(false, Relaxed);
+    }
+
+    /// Moves the totals by one batch. A replaced representation counts as a new one until the next
+    /// [`Counters::set_totals`]; counting anew for each batch would cost more than the batch.
+    pub(crate) fn add(&self, applied: &Applied) {
+        self.representations.fetch_add(applied.reps, Relaxed);
+        for (counter, added) in [(&self.chunks, applied.chunks_added), (&self.embedded, applied.embedded)] {
+            let moved = |total: u64| Some((total + added).saturating_sub(applied.chunks_removed));
+            // The closure never declines.
+            let _ = counter.fetch_update(Relaxed, Relaxed, moved);
+        }
     }
 
     /// Takes over what the catalog holds: the totals are those of the index, not of the job.

@@ -1,6 +1,7 @@
 //! Compares what a scan finds with what the catalog knows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use index::Known;
@@ -49,7 +50,7 @@ impl Ledger {
     /// The path itself and everything below it.
     pub(crate) fn at_or_below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
         self.entries
-            .range::<str, _>(path..)
+            .range::<str, _>((Bound::Included(path), Bound::Unbounded))
             .map(|(known, _)| known.as_str())
             .take_while(move |known| known.starts_with(path))
             .filter(move |known| is_at_or_below(known, path))

@@ -57,18 +57,27 @@ impl Representer<'_> {
     fn attempt(&self, found: &FoundFile, known: Option<&Known>) -> Result<DocChange, OpenError> {
         let policy = self.guard.policy();
         let mut file = self.open(found)?;
-        let head = file.read_head(HEAD_BYTES)?;
-        let doc_type = discover::classify(&found.path, &head);
         let put = Put::of_open(found, &file);
+        let size = file.size();
+        let by_name = discover::classify(&found.path, &[]);
+        // Most files are what their name says: those are read once, and the others only as far as it takes to tell.
+        let (doc_type, bytes) = if by_name.is_textual() && size <= policy.max_bytes(by_name) {
+            let bytes = file.read_all(policy.max_bytes(by_name))?;
+            (discover::classify(&found.path, &bytes[..bytes.len().min(HEAD_BYTES)]), Some(bytes))
+        } else {
+            (discover::classify(&found.path, &file.read_head(HEAD_BYTES as u64)?), None)
+        };
         if !doc_type.is_textual() {
             return Ok(put.skipped(doc_type, unsupported(doc_type)));
         }
         let limit = policy.max_bytes(doc_type);
-        let size = file.size();
         if size > limit {
             return Ok(put.skipped(doc_type, SkipReason::TooLarge { size, limit }));
         }
-        let bytes = file.read_all(limit)?;
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            None => file.read_all(limit)?,
+        };
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
             return Ok(DocChange::Touch {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use discover::{Examined, Examiner, Found, FoundFile, WalkError, WalkOptions};
-use index::{DocChange, Index, IndexError, Known};
+use index::{DocChange, DocumentRow, Index, IndexError, Known};
 use model::{DocStatus, IndexMode, RelPath};
 use policy::Guard;
 
@@ -130,37 +130,36 @@ impl Ingest {
 
     /// Looks at the named paths alone: what a watcher heard of.
     pub fn update(&self, paths: &BTreeSet<RelPath>, cancel: &AtomicBool) -> Result<(), IngestError> {
-        let mut known = Vec::new();
-        for path in paths {
-            known.extend(self.index.known_at_or_below(path.as_str())?);
-        }
-        let ledger = Ledger::new(known);
+        let mut examiner = Examiner::new(&self.guard, &self.options.walk);
+        let examined: Vec<_> = paths.iter().map(|path| (path.as_str(), examiner.examine(path))).collect();
+        let ledger = self.ledger_of(&examined)?;
         self.pipeline(
             cancel,
             |work, changes| {
-                let mut examiner = Examiner::new(&self.guard, &self.options.walk)?;
-                for path in paths {
-                    let name = path.as_str();
-                    let sent = match examiner.examine(path) {
-                        Examined::File(file) => self.meet(&ledger, file, true, work),
-                        Examined::Skipped { reason, size, mtime_ns } => {
-                            send(changes, left_out(name.to_owned(), size, mtime_ns, &reason))
-                        }
-                        Examined::Ignored | Examined::Gone => ledger
-                            .at_or_below(name)
-                            .all(|gone| send(changes, DocChange::Delete { path: gone.to_owned() })),
-                        // Its files are reported by themselves; a file that it replaced is gone.
-                        Examined::Directory => {
-                            ledger.known(name).is_none()
-                                || send(changes, DocChange::Delete { path: name.to_owned() })
-                        }
-                        Examined::Failed { message } => {
-                            tracing::warn!(path = name, message, "a changed path cannot be looked at");
-                            true
-                        }
-                    };
-                    if !sent || cancel.load(Relaxed) {
+                for (path, examined) in examined {
+                    if cancel.load(Relaxed) {
                         break;
+                    }
+                    match examined {
+                        Examined::File(file) => {
+                            self.meet(&ledger, file, true, work);
+                        }
+                        Examined::Skipped { reason, size, mtime_ns } => {
+                            send(changes, left_out(path.to_owned(), size, mtime_ns, &reason));
+                        }
+                        Examined::Ignored | Examined::Gone => {
+                            for gone in ledger.at_or_below(path) {
+                                send(changes, DocChange::Delete { path: gone.to_owned() });
+                            }
+                        }
+                        // Its files are reported by themselves; a file that it replaced is gone.
+                        Examined::Directory if ledger.known(path).is_some() => {
+                            send(changes, DocChange::Delete { path: path.to_owned() });
+                        }
+                        Examined::Directory => {}
+                        Examined::Failed { message } => {
+                            tracing::warn!(path, message, "a changed path cannot be looked at");
+                        }
                     }
                 }
                 Ok(())
@@ -169,6 +168,22 @@ impl Ingest {
         )?;
         (self.on_event)(IngestEvent::Progress);
         Ok(())
+    }
+
+    /// What the catalog knows of these paths. Something that is gone and was no document may have been a directory:
+    /// only then is the whole catalog looked through.
+    fn ledger_of(&self, examined: &[(&str, Examined)]) -> Result<Ledger, IngestError> {
+        let mut known = Vec::new();
+        for (path, examined) in examined {
+            match self.index.document(path)? {
+                Some(row) => known.push(known_of(row)),
+                None if matches!(examined, Examined::Ignored | Examined::Gone) => {
+                    return Ok(Ledger::new(self.index.known_files()?));
+                }
+                None => {}
+            }
+        }
+        Ok(Ledger::new(known))
     }
 
     /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
@@ -245,6 +260,18 @@ fn represent_all<'l>(
             return;
         }
     }
+}
+
+fn known_of(row: DocumentRow) -> (String, Known) {
+    let known = Known {
+        doc_id: row.doc_id,
+        size: row.size,
+        mtime_ns: row.mtime_ns,
+        inode: row.inode,
+        content_hash: row.content_hash,
+        status: row.status,
+    };
+    (row.path, known)
 }
 
 fn send(changes: &Sender<Weighed>, change: DocChange) -> bool {

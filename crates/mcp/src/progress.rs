@@ -54,12 +54,17 @@ async fn send(
     mut finish: oneshot::Receiver<()>,
 ) {
     let mut last = f64::NEG_INFINITY;
+    let mut finished = false;
     loop {
         // What was reported before the end is sent before the answer; a sink that outlives its call is not waited for.
         let report = tokio::select! {
             biased;
             report = waiting.recv() => report,
-            _ = &mut finish => waiting.try_recv().ok(),
+            _ = &mut finish, if !finished => {
+                finished = true;
+                waiting.close();
+                continue;
+            }
         };
         let Some(Report { done, total, message }) = report else { return };
         if !done.is_finite() || done <= last {

@@ -11,6 +11,7 @@ use model::Caller;
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Value, json};
 
 use crate::conformance::Fixtures;
 use crate::negotiate::{self, Dialect};
@@ -74,6 +75,8 @@ struct Inner {
     tools: Arc<dyn ToolService>,
     options: McpOptions,
     versions: Cow<'static, [ProtocolVersion]>,
+    /// Who answers, as results of 2026-07-28 say it.
+    identity: Value,
     /// Rendered once: the list stays the same, byte for byte, for as long as the server runs.
     listed: Vec<Tool>,
     fixtures: Option<Fixtures>,
@@ -88,7 +91,8 @@ impl McpServer {
             Some(only) => Cow::Owned(vec![only]),
             None => Cow::Borrowed(negotiate::versions()),
         };
-        McpServer { inner: Arc::new(Inner { tools, options, versions, listed, fixtures }) }
+        let identity = json!({ "name": NAME, "title": TITLE, "version": options.server_version });
+        McpServer { inner: Arc::new(Inner { tools, options, versions, identity, listed, fixtures }) }
     }
 
     fn implementation(&self) -> Implementation {
@@ -159,10 +163,9 @@ impl McpServer {
 
     /// Says who answers, in the results of the revision that has no handshake to say it in.
     fn identify(&self, meta: &mut Option<MetaObject>, dialect: Dialect) {
-        if dialect.modern
-            && let Ok(info) = serde_json::to_value(self.implementation())
-        {
-            meta.get_or_insert_default().insert("io.modelcontextprotocol/serverInfo".to_owned(), info);
+        if dialect.modern {
+            let identity = self.inner.identity.clone();
+            meta.get_or_insert_default().insert("io.modelcontextprotocol/serverInfo".to_owned(), identity);
         }
     }
 
@@ -315,7 +318,7 @@ impl ServerHandler for McpServer {
         let dialect = self.require("resources/read", &context)?;
         let contents = self.inner.fixtures.as_ref().and_then(|fixtures| fixtures.read(&request.uri));
         let Some(contents) = contents else {
-            let data = serde_json::json!({ "uri": request.uri });
+            let data = json!({ "uri": request.uri });
             return Err(ErrorData::resource_not_found("resource not found", Some(data)));
         };
         Ok(cacheable!(self, dialect, ReadResourceResult::new(vec![contents])).into())

@@ -9,10 +9,12 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::serve_directly_with_ct;
 use rmcp::transport::Transport;
+use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -80,9 +82,12 @@ where
     let (outgoing, lines) = mpsc::channel(QUEUE);
     let reading = tokio::spawn(read_task(reader, frames));
     let writing = tokio::spawn(write_task(writer, lines));
+    let tasks = [reading.abort_handle(), writing.abort_handle()];
     let written = async { writing.await.unwrap_or_else(|error| Err(io::Error::other(error))) };
     let result = serve(server, incoming, outgoing, written, grace, cancel).await;
-    reading.abort();
+    for task in tasks {
+        task.abort();
+    }
     result
 }
 
@@ -95,7 +100,8 @@ async fn serve(
     cancel: CancellationToken,
 ) -> Result<(), StdioError> {
     let stop = cancel.child_token();
-    let transport = LineTransport::new(incoming, outgoing, grace, stop.clone());
+    let handshakes = server.supported_protocol_versions().iter().any(ProtocolVersion::has_initialize);
+    let transport = LineTransport::new(incoming, outgoing, handshakes, grace, stop.clone());
     // No handshake is awaited: each request says, or has said, which era it belongs to.
     let running = serve_directly_with_ct(server, transport, None, stop.clone());
     let ended = running.waiting();
@@ -124,6 +130,8 @@ struct LineTransport {
     refusal: Option<Vec<u8>>,
     /// A request that is answered before the next line is read, and until when to believe in that.
     awaited: Option<(RequestId, Instant)>,
+    /// Whether a revision with a handshake is served at all.
+    handshakes: bool,
     /// Whether a legacy handshake has been asked for.
     initialized: bool,
     grace: Duration,
@@ -146,6 +154,7 @@ impl LineTransport {
     fn new(
         incoming: mpsc::Receiver<Frame>,
         outgoing: mpsc::Sender<Vec<u8>>,
+        handshakes: bool,
         grace: Duration,
         stop: CancellationToken,
     ) -> Self {
@@ -155,6 +164,7 @@ impl LineTransport {
             ledger: Arc::default(),
             refusal: None,
             awaited: None,
+            handshakes,
             initialized: false,
             grace,
             closing: None,
@@ -172,9 +182,11 @@ impl LineTransport {
             (Kind::Request { id, method }, Ok(message)) => self.admit_request(id, &method, message),
             (Kind::Request { id, .. }, Err(_)) => Admission::Refuse(Rejection::invalid("not a request", id)),
             (Kind::Notification { method }, Ok(message)) => {
-                if method == "notifications/cancelled" {
+                if method == "notifications/cancelled"
+                    && let Some(id) = cancelled_id(&message)
+                {
                     // A cancelled request gets no answer, so nobody waits for one.
-                    self.ledger.cancel(&cancelled_id(&message));
+                    self.ledger.cancel(&id);
                 }
                 Admission::Pass(Box::new(message))
             }
@@ -189,7 +201,7 @@ impl LineTransport {
             return Admission::Refuse(Rejection::invalid("not a request", id));
         };
         if matches!(request.request, ClientRequest::InitializeRequest(_)) {
-            self.initialized = true;
+            self.initialized = self.handshakes;
         }
         if !self.initialized && !states_its_era(method, &request.request) {
             let message = "send initialize first, or give the protocol version in _meta".to_owned();
@@ -342,8 +354,7 @@ impl Ledger {
         self.changed.notify_waiters();
     }
 
-    fn cancel(&self, id: &Option<RequestId>) {
-        let Some(id) = id else { return };
+    fn cancel(&self, id: &RequestId) {
         self.with(|entries| {
             if entries.open.remove(id) {
                 if entries.cancelled.len() == MAX_CANCELLED {
@@ -536,12 +547,12 @@ mod tests {
         assert!(!ledger.open(&id));
         ledger.close(&id);
         assert!(ledger.open(&id));
-        ledger.cancel(&Some(id.clone()));
+        ledger.cancel(&id);
         assert!(!ledger.open(&id));
         for other in 0..2 * MAX_CANCELLED as i64 {
             let other = RequestId::Number(10 + other);
             assert!(ledger.open(&other));
-            ledger.cancel(&Some(other));
+            ledger.cancel(&other);
         }
         assert!(ledger.with(|entries| entries.cancelled.len()) <= MAX_CANCELLED);
     }

@@ -9,6 +9,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::envelope::{INVALID_REQUEST, PARSE_ERROR};
+
 /// Objects and arrays inside each other: more than any message needs, less than a stack can bear.
 pub const MAX_DEPTH: usize = 100;
 
@@ -28,8 +30,8 @@ impl StrictError {
     /// The JSON-RPC code: unreadable is a parse error, readable but ambiguous or oversized an invalid request.
     pub fn code(&self) -> i32 {
         match self {
-            StrictError::Syntax { .. } | StrictError::Utf8 { .. } => -32700,
-            StrictError::DuplicateKey { .. } | StrictError::TooDeep => -32600,
+            StrictError::Syntax { .. } | StrictError::Utf8 { .. } => PARSE_ERROR,
+            StrictError::DuplicateKey { .. } | StrictError::TooDeep => INVALID_REQUEST,
         }
     }
 }
@@ -128,6 +130,8 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if object.contains_key(&key) {
+                // Long enough to recognise, short enough to repeat in an answer.
+                let key = key.chars().take(64).collect();
                 return Err(self.refuse(StrictError::DuplicateKey { key }));
             }
             let value = entries.next_value_seed(self.inside())?;

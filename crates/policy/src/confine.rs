@@ -51,9 +51,9 @@ impl fmt::Display for ConfinementStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfinementStatus::Enforced => f.write_str("the kernel confines the server to its directories"),
-            ConfinementStatus::Partial => {
-                f.write_str("the kernel confines the server to its directories as far as it can; a newer one does more")
-            }
+            ConfinementStatus::Partial => f.write_str(
+                "the kernel confines the server to its directories as far as it can; a newer one does more",
+            ),
             ConfinementStatus::Unavailable { reason } => {
                 write!(f, "the kernel does not confine the server ({reason}); its own checks still hold")
             }

@@ -20,8 +20,12 @@ impl Denied {
     /// What the owner of the files can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Denied::Floor { .. } => "Keep what should be readable in a file of another name; this list cannot be relaxed.",
-            Denied::Excluded { .. } => "Take the pattern out of security.path_excludes to make the file readable.",
+            Denied::Floor { .. } => {
+                "Keep what should be readable in a file of another name; this list cannot be relaxed."
+            }
+            Denied::Excluded { .. } => {
+                "Take the pattern out of security.path_excludes to make the file readable."
+            }
         }
     }
 }
@@ -196,18 +200,66 @@ mod tests {
     #[test]
     fn r008_to_r012_the_floor_in_any_case() {
         for denied in [
-            ".env", "a/.env", ".ENV", ".env.local", "web/.Env.Production", "tls.pem", "TLS.PEM", "a.key", "b.pfx",
-            "c.p12", "c.P12", ".pem", "id_rsa", "id_rsa.pub", "ID_RSA_work", "secrets.toml", "config/Secrets.YAML",
-            "secrets.", ".git/config", "sub/.GIT/HEAD", ".git", ".dir2mcp/meta.sqlite", ".repo_mcp/x", ".env/bin/pip",
-            "x.pem/readme.txt", "a.key. ", "x.pem..", ".git /config", ".g\u{200c}it/config", ".en\u{feff}v",
-            "\u{17f}ecrets.json", "id_r\u{17f}a", "a.\u{212a}ey",
+            ".env",
+            "a/.env",
+            ".ENV",
+            ".env.local",
+            "web/.Env.Production",
+            "tls.pem",
+            "TLS.PEM",
+            "a.key",
+            "b.pfx",
+            "c.p12",
+            "c.P12",
+            ".pem",
+            "id_rsa",
+            "id_rsa.pub",
+            "ID_RSA_work",
+            "secrets.toml",
+            "config/Secrets.YAML",
+            "secrets.",
+            ".git/config",
+            "sub/.GIT/HEAD",
+            ".git",
+            ".dir2mcp/meta.sqlite",
+            ".repo_mcp/x",
+            ".env/bin/pip",
+            "x.pem/readme.txt",
+            "a.key. ",
+            "x.pem..",
+            ".git /config",
+            ".g\u{200c}it/config",
+            ".en\u{feff}v",
+            "\u{17f}ecrets.json",
+            "id_r\u{17f}a",
+            "a.\u{212a}ey",
         ] {
             assert!(matches!(check_floor(&path(denied)), Err(Denied::Floor { .. })), "{denied:?}");
         }
         for allowed in [
-            ".env.example", ".env.local.sample", ".env.TEMPLATE", "env", "environment.py", ".envrc", "pem", "pem.md",
-            "monkey", "keys.rs", "key.rs", "secrets/readme.md", "my_secrets.py", "secret.txt", ".gitignore", ".github/ci.yml",
-            ".gitattributes", "grid_rsa", "dir2mcp/x", ".dir2mcp.yaml", "...", " ", "a/. /b",
+            ".env.example",
+            ".env.local.sample",
+            ".env.TEMPLATE",
+            "env",
+            "environment.py",
+            ".envrc",
+            "pem",
+            "pem.md",
+            "monkey",
+            "keys.rs",
+            "key.rs",
+            "secrets/readme.md",
+            "my_secrets.py",
+            "secret.txt",
+            ".gitignore",
+            ".github/ci.yml",
+            ".gitattributes",
+            "grid_rsa",
+            "dir2mcp/x",
+            ".dir2mcp.yaml",
+            "...",
+            " ",
+            "a/. /b",
         ] {
             assert_eq!(check_floor(&path(allowed)), Ok(()), "{allowed:?}");
         }
@@ -216,9 +268,15 @@ mod tests {
     #[test]
     fn d090_the_default_globs() {
         let defaults = Excludes::new(&default_path_excludes()).unwrap();
-        for denied in
-            ["node_modules/a/b.js", "x/node_modules/y.js", "dist/a", "a/build/b/c", ".venv/x", "a/__pycache__/m.pyc", "k/id_ed25519"]
-        {
+        for denied in [
+            "node_modules/a/b.js",
+            "x/node_modules/y.js",
+            "dist/a",
+            "a/build/b/c",
+            ".venv/x",
+            "a/__pycache__/m.pyc",
+            "k/id_ed25519",
+        ] {
             assert!(defaults.check(&path(denied), false).is_err(), "{denied}");
         }
         for allowed in ["src/main.rs", "build.rs", "dist", "docs/builder/x.md", "rebuild/x"] {

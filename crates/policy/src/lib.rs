@@ -6,9 +6,12 @@
 //! ([`Policy::scan`]). There is no other way in, and no step is a check of a name that is used later:
 //! what was checked is the descriptor that is read.
 
+mod assigned;
+mod checks;
 mod confine;
 mod deny;
 mod limits;
+mod lookalike;
 mod open;
 mod policy;
 mod randomness;
@@ -16,6 +19,7 @@ mod resolve;
 mod roots;
 mod rules;
 mod secrets;
+mod site;
 
 pub use confine::{Confinement, ConfinementStatus, confine};
 pub use deny::{Denied, default_path_excludes};

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::{ErrorCode, Failure, PathError, RelPath};
 use rustix::fs::{FileType, Stat};
@@ -130,28 +131,46 @@ impl OpenFile {
         self.stamp.inode
     }
 
+    /// The first `max_bytes`, to tell what the file is.
+    pub fn read_head(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
+        let mut head = Vec::new();
+        self.file.seek(SeekFrom::Start(0)).map_err(OpenError::Io)?;
+        (&self.file).take(max_bytes).read_to_end(&mut head).map_err(OpenError::Io)?;
+        Ok(head)
+    }
+
     /// The whole content, as it was at one moment.
     ///
     /// Fails with [`OpenError::Changed`] when someone keeps writing: half of one version and half of the
     /// next is a text that never existed.
     pub fn read_all(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
         for _ in 0..READ_ATTEMPTS {
-            if self.stamp.size > max_bytes {
-                return Err(OpenError::TooLarge { size: self.stamp.size, limit: max_bytes });
-            }
-            let mut content = Vec::with_capacity(usize::try_from(self.stamp.size).unwrap_or(0));
-            self.file.seek(SeekFrom::Start(0)).map_err(OpenError::Io)?;
-            (&self.file)
-                .take(max_bytes.saturating_add(1))
-                .read_to_end(&mut content)
-                .map_err(OpenError::Io)?;
             let before = self.stamp;
-            self.stamp = Stamp::of(&rustix::fs::fstat(&self.file)?);
-            if self.stamp == before && content.len() as u64 == before.size {
+            let young = before.is_young();
+            let content = self.read_once(max_bytes)?;
+            if self.stamp != before || content.len() as u64 != before.size {
+                continue;
+            }
+            // A write moves the times when it begins, not when it ends, so those of a file that has just
+            // been written prove nothing. Two equal readings do.
+            if !young || (self.read_once(max_bytes)? == content && self.stamp == before) {
                 return Ok(content);
             }
         }
         Err(OpenError::Changed)
+    }
+
+    /// Reads from the start and takes the stamp anew.
+    fn read_once(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
+        if self.stamp.size > max_bytes {
+            return Err(OpenError::TooLarge { size: self.stamp.size, limit: max_bytes });
+        }
+        let mut content = Vec::with_capacity(usize::try_from(self.stamp.size).unwrap_or(0));
+        self.file.seek(SeekFrom::Start(0)).map_err(OpenError::Io)?;
+        // Never more than the limit, even if the file grows; the stamp shows whether it did.
+        (&self.file).take(max_bytes).read_to_end(&mut content).map_err(OpenError::Io)?;
+        self.stamp = Stamp::of(&rustix::fs::fstat(&self.file)?);
+        Ok(content)
     }
 }
 
@@ -162,6 +181,13 @@ impl fmt::Debug for OpenFile {
 }
 
 impl Stamp {
+    /// Whether a write that carries these times may still be under way, or another one may get the same
+    /// times. No single write takes two seconds, and no file system counts in larger steps (FAT).
+    fn is_young(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        i128::from(self.ctime_ns) + 2_000_000_000 > i128::try_from(now).unwrap_or(0)
+    }
+
     fn of(stat: &Stat) -> Stamp {
         let nanoseconds = |seconds: i128, rest: i128| {
             let sum = seconds * 1_000_000_000 + rest;
@@ -236,4 +262,93 @@ pub fn path_failure(error: &PathError) -> Failure {
         PathError::Empty | PathError::Nul | PathError::TooLong => ErrorCode::InvalidField,
     };
     Failure::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::policy::PolicyConfig;
+
+    fn guards(path: &std::path::Path) -> [Guard; 2] {
+        let policy = Arc::new(Policy::new(PolicyConfig::default()).unwrap());
+        let open = || Root::open(path).unwrap();
+        [open(), open().stepwise()].map(|root| Guard::new(Arc::new(root), Arc::clone(&policy)))
+    }
+
+    /// What an outsider sees of an attempt.
+    fn outcome(result: Result<OpenFile, OpenError>) -> String {
+        match result.and_then(|mut file| file.read_all(100)) {
+            Ok(content) => String::from_utf8(content).unwrap(),
+            Err(error) => Failure::from(error).to_string(),
+        }
+    }
+
+    #[test]
+    fn without_openat2_the_door_is_as_narrow() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(folder.path().join("canary"), "canary").unwrap();
+        std::fs::write(root.join("a/b/file"), "inside").unwrap();
+        symlink("../canary", root.join("out")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+        symlink("a", root.join("in")).unwrap();
+        symlink("b/file", root.join("a/link")).unwrap();
+        let [kernel, stepwise] = guards(&root);
+        for path in [
+            "a/b/file",
+            "a",
+            "a/b",
+            "x",
+            "a/x",
+            "a/b/file/x",
+            "out",
+            "up",
+            "up/canary",
+            "up/root/a/b/file",
+            ".git/x",
+        ] {
+            let path = RelPath::from_walk(path).unwrap();
+            let expected = outcome(kernel.open(&path));
+            assert_eq!(outcome(stepwise.open(&path)), expected, "{path}");
+            assert_eq!(
+                outcome(stepwise.open_nofollow(&path)),
+                outcome(kernel.open_nofollow(&path)),
+                "{path}"
+            );
+            assert!(!expected.contains("canary"));
+        }
+        // Links that stay inside are the one difference: here they are not followed.
+        for path in ["in/b/file", "a/link"] {
+            let path = RelPath::from_walk(path).unwrap();
+            assert_eq!(outcome(kernel.open(&path)), "inside");
+            assert!(matches!(stepwise.open(&path), Err(OpenError::OutsideRoot)));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn no_path_reads_outside(parts in prop::collection::vec("a|b|up|out|in|file|canary|root|\\.|\\.\\.|\\.\\.\\.|~|[ .]{1,3}", 1..7)) {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("root");
+            std::fs::create_dir_all(root.join("a/b")).unwrap();
+            std::fs::write(folder.path().join("canary"), "canary").unwrap();
+            std::fs::write(root.join("a/b/file"), "inside").unwrap();
+            symlink("..", root.join("up")).unwrap();
+            symlink("../../../canary", root.join("a/b/out")).unwrap();
+            symlink("../../a", root.join("a/b/in")).unwrap();
+            for text in [parts.join("/"), parts.join("\\"), format!("./{}", parts.join("//"))] {
+                let Ok(path) = RelPath::parse(&text) else { continue };
+                for guard in guards(&root) {
+                    prop_assert!(outcome(guard.open(&path)) != "canary", "{}", path);
+                    prop_assert!(outcome(guard.open_nofollow(&path)) != "canary", "{}", path);
+                }
+            }
+        }
+    }
 }

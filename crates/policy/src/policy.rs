@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named() {
         let glob = PolicyConfig { path_excludes: vec!["ok".into(), "a[".into()], ..PolicyConfig::default() };
-        assert!(matches!(Policy::new(glob).unwrap_err(), PolicyError::Glob { pattern, .. } if pattern == "a["));
+        assert!(
+            matches!(Policy::new(glob).unwrap_err(), PolicyError::Glob { pattern, .. } if pattern == "a[")
+        );
         let custom = |patterns: Vec<String>| PolicyConfig {
             secret_patterns: SecretPatterns::Custom(patterns),
             ..PolicyConfig::default()

@@ -33,7 +33,8 @@ pub(crate) fn is_wordy(value: &[u8]) -> bool {
     if letters_only && runs(value).count() * 3 > value.len() {
         return false;
     }
-    let segment_is_name = |segment: &[u8]| segment.iter().all(u8::is_ascii_digit) || word_share(segment) >= 0.6;
+    let segment_is_name =
+        |segment: &[u8]| segment.iter().all(u8::is_ascii_digit) || word_share(segment) >= 0.6;
     // `0002_auto_20160226`: numbers between words.
     let dated = || !letters_only && value.split(|byte| !byte.is_ascii_alphanumeric()).all(segment_is_name);
     word_share(value) >= 0.6 || dated()

@@ -38,12 +38,7 @@ impl Resolver {
     }
 
     /// Opens a path in which no component is a symbolic link; ELOOP where one is.
-    pub(crate) fn open(
-        self,
-        directory: BorrowedFd<'_>,
-        path: &str,
-        flags: OFlags,
-    ) -> Result<OwnedFd, Errno> {
+    pub(crate) fn open(self, directory: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         match self {
             Resolver::Kernel => beneath(directory, path, flags, ResolveFlags::NO_SYMLINKS),
             Resolver::Stepwise => step_by_step(directory, path, flags),

@@ -7,7 +7,8 @@ use model::{ErrorCode, Failure};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::policy::PolicyError;
-use crate::rules::{RULES, Rule, Site};
+use crate::rules::{RULES, Rule};
+use crate::site::Site;
 
 /// More patterns than this in `security.secret_patterns` are a mistake, not a policy.
 pub const MAX_CUSTOM_PATTERNS: usize = 256;
@@ -39,7 +40,9 @@ impl From<SecretMatch<'_>> for Failure {
         let rule = found.rule;
         Failure::new(
             ErrorCode::Forbidden,
-            format!("the file holds what looks like a credential (rule \"{rule}\", security.secret_patterns)"),
+            format!(
+                "the file holds what looks like a credential (rule \"{rule}\", security.secret_patterns)"
+            ),
         )
     }
 }
@@ -61,8 +64,10 @@ impl Scanner {
         }
         let compile = |(index, pattern): (usize, &String)| {
             let regex = RegexBuilder::new(pattern).size_limit(PATTERN_SIZE_LIMIT).build();
-            let regex = regex
-                .map_err(|error| PolicyError::Pattern { pattern: pattern.clone(), reason: error.to_string() })?;
+            let regex = regex.map_err(|error| PolicyError::Pattern {
+                pattern: pattern.clone(),
+                reason: error.to_string(),
+            })?;
             Ok((format!("security.secret_patterns[{index}]"), regex))
         };
         Ok(Scanner::Custom(patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()?))
@@ -164,7 +169,8 @@ mod tests {
     #[test]
     fn d086_contract_case_16() {
         let scanner = Scanner::new(&SecretPatterns::Default).unwrap();
-        for letters in ["AAAAAAAAAAAAAAAAAAAAAAAAA", "qzjvkxwbpfmhgtydnrlcsuaoe", "KdjWbqZrTvXmPnLsYcHgFoEiU"] {
+        for letters in ["AAAAAAAAAAAAAAAAAAAAAAAAA", "qzjvkxwbpfmhgtydnrlcsuaoe", "KdjWbqZrTvXmPnLsYcHgFoEiU"]
+        {
             assert_eq!(letters.len(), 25);
             let found = scanner.scan(format!("token = {letters}").as_bytes());
             assert_eq!(found.map(|found| found.rule), Some("token-assignment"), "{letters}");

@@ -111,6 +111,7 @@ mod tests {
                 ordinal: 0,
                 span,
                 kind: IndexKind::Text,
+                text_hash: [0; 16],
                 text,
             });
         }

@@ -4,7 +4,7 @@
 //! scores, bit for bit.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use index::StoredChunk;
 use model::IndexKind;
@@ -116,10 +116,15 @@ impl TermWeights {
 
 /// Ranks the candidates of one index.
 pub fn rank(parsed: &Parsed, terms: &TermWeights, candidates: Vec<Candidate>, prefix: &str) -> Ranking {
-    let candidates: Vec<Candidate> = candidates
+    let mut candidates: Vec<Candidate> = candidates
         .into_iter()
         .filter(|c| c.lexical.is_some() || c.cosine.is_some_and(|cosine| cosine >= weights::VECTOR_FLOOR))
         .collect();
+    // Sums of floats depend on their order, so it is fixed before anything is summed.
+    candidates.sort_by(|a, b| {
+        let place = |c: &Candidate| (c.chunk.ordinal, c.chunk.id);
+        a.chunk.rel_path.cmp(&b.chunk.rel_path).then_with(|| place(a).cmp(&place(b)))
+    });
     let best =
         |score: fn(&Candidate) -> Option<f32>| candidates.iter().filter_map(score).fold(0.0_f32, f32::max);
     let best_lexical = best(|c| c.lexical);
@@ -184,7 +189,7 @@ pub fn merge(rankings: Vec<(IndexKind, Ranking)>, k: usize) -> Vec<Scored> {
         merged.append(&mut ranking.scored);
     }
     merged.sort_by(by_rank);
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     merged.retain(|scored| seen.insert(scored.chunk.id));
     merged.truncate(k);
     merged
@@ -214,7 +219,7 @@ fn strength(candidates: &[Candidate], parts: &[Breakdown]) -> f32 {
         .zip(parts)
         .map(|(candidate, part)| {
             let by_meaning = if candidate.lexical.is_none() { candidate.cosine.unwrap_or(0.0) } else { 0.0 };
-            part.coverage.max(by_meaning * weights::VECTOR_FLOOR).clamp(0.0, 1.0)
+            part.coverage.max(by_meaning * weights::VECTOR_FLOOR).clamp(WEAKEST, 1.0)
         })
         .collect();
     answers.sort_by(|a, b| b.total_cmp(a));
@@ -225,6 +230,9 @@ fn strength(candidates: &[Candidate], parts: &[Breakdown]) -> f32 {
         answers.iter().fold(0.0, |sum, each| sum + each) / answers.len() as f32
     }
 }
+
+/// What was found at all is worth more than nothing, even where the words could not be seen in the text.
+const WEAKEST: f32 = 0.01;
 
 /// Everything that the chunk's own text and path say.
 fn signals(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk) -> Breakdown {
@@ -333,9 +341,9 @@ fn phrases(parsed: &Parsed, text: &str) -> f32 {
 /// Lowers every further chunk of a file, and copies of a text already listed.
 fn repetition(scored: &mut [Scored]) {
     let mut of_file: HashMap<String, i32> = HashMap::new();
-    let mut texts: HashMap<String, ()> = HashMap::new();
+    let mut texts: HashSet<[u8; 16]> = HashSet::new();
     for each in scored.iter_mut() {
-        let factor = if texts.insert(each.chunk.text.trim().to_owned(), ()).is_some() {
+        let factor = if !texts.insert(each.chunk.text_hash) {
             weights::COPY
         } else {
             let earlier = of_file.entry(each.chunk.rel_path.clone()).or_insert(0);
@@ -351,5 +359,197 @@ fn normalise(scored: &mut [Scored]) {
     let best = scored.first().map_or(0.0, |first| first.score);
     for each in scored {
         each.score = if best > 0.0 { (each.score / best).clamp(0.0, 1.0) } else { 1.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{ChunkId, DocType, RepType, Span};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn candidate(id: i64, path: &str, text: &str, lexical: f32) -> Candidate {
+        let mut text_hash = [0u8; 16];
+        for (at, byte) in text.bytes().enumerate() {
+            text_hash[at % 16] = text_hash[at % 16].wrapping_mul(31).wrapping_add(byte);
+        }
+        let chunk = StoredChunk {
+            id: ChunkId(id),
+            rel_path: path.into(),
+            doc_type: DocType::Code,
+            rep_type: RepType::RawText,
+            ordinal: id as u32,
+            span: Span::Lines { start_line: 1, end_line: 2 },
+            kind: IndexKind::Code,
+            text_hash,
+            text: text.into(),
+        };
+        Candidate { chunk, lexical: Some(lexical), cosine: None }
+    }
+
+    fn ranked(query: &str, candidates: Vec<Candidate>) -> Ranking {
+        let parsed = Parsed::new(query);
+        let terms = TermWeights::new(&parsed, candidates.iter());
+        rank(&parsed, &terms, candidates, "")
+    }
+
+    fn order(query: &str, candidates: Vec<Candidate>) -> Vec<String> {
+        ranked(query, candidates).scored.into_iter().map(|scored| scored.chunk.rel_path).collect()
+    }
+
+    #[test]
+    fn a_definition_beats_its_uses() {
+        let uses = "retry_budget(); retry_budget(); retry_budget();";
+        let candidates =
+            vec![candidate(1, "a.rs", uses, 9.0), candidate(2, "b.rs", "fn retry_budget() {}", 5.0)];
+        assert_eq!(order("retry_budget", candidates.clone()), ["b.rs", "a.rs"]);
+        assert_eq!(order("where is the retry budget", candidates), ["b.rs", "a.rs"]);
+    }
+
+    #[test]
+    fn a_file_named_after_the_query_rises() {
+        let candidates = vec![
+            candidate(1, "src/misc.py", "connection pool", 6.0),
+            candidate(2, "src/connection_pool.py", "connection pool", 5.0),
+        ];
+        assert_eq!(order("connection pool", candidates)[0], "src/connection_pool.py");
+    }
+
+    #[test]
+    fn tests_sink_unless_asked_for() {
+        let candidates = vec![
+            candidate(1, "tests/test_session.py", "session close again", 6.0),
+            candidate(2, "src/client.py", "session close", 5.0),
+        ];
+        assert_eq!(order("session close", candidates.clone())[0], "src/client.py");
+        assert_eq!(order("session close tests", candidates)[0], "tests/test_session.py");
+    }
+
+    #[test]
+    fn one_file_does_not_flood() {
+        let mut candidates: Vec<_> =
+            (0..5).map(|i| candidate(i, "big.rs", &format!("word {i}"), 10.0 - i as f32 * 0.1)).collect();
+        candidates.push(candidate(9, "small.rs", "word other", 8.0));
+        assert_eq!(order("word", candidates)[1], "small.rs");
+    }
+
+    #[test]
+    fn a_copy_comes_last_and_is_not_lost() {
+        let candidates = vec![
+            candidate(1, "a/same.py", "needle here", 9.0),
+            candidate(2, "b/same.py", "needle here", 9.0),
+            candidate(3, "c/other.py", "needle elsewhere", 3.0),
+        ];
+        assert_eq!(order("needle", candidates), ["a/same.py", "c/other.py", "b/same.py"]);
+    }
+
+    #[test]
+    fn a_quoted_phrase_decides() {
+        let candidates = vec![
+            candidate(1, "a.md", "words exact, then exact and words", 9.0),
+            candidate(2, "b.md", "the Exact Words stand here", 5.0),
+        ];
+        assert_eq!(order("\"exact words\"", candidates)[0], "b.md");
+    }
+
+    #[test]
+    fn a_neighbour_without_a_word_in_common_needs_to_be_near() {
+        let mut near = candidate(1, "near.md", "synonyms only", 0.0);
+        (near.lexical, near.cosine) = (None, Some(0.9));
+        let mut far = candidate(2, "far.md", "nothing at all", 0.0);
+        (far.lexical, far.cosine) = (None, Some(0.01));
+        assert_eq!(order("query", vec![near, far]), ["near.md"]);
+    }
+
+    #[test]
+    fn d110_case_14_both_indices_without_duplicates() {
+        let shared = candidate(1, "a.rs", "alpha beta", 3.0);
+        let text = ranked("alpha beta", vec![shared.clone(), candidate(2, "b.md", "alpha", 1.0)]);
+        let code = ranked("alpha beta", vec![candidate(3, "c.rs", "beta alpha", 7.0), shared]);
+        let merged = merge(vec![(IndexKind::Text, text), (IndexKind::Code, code)], 10);
+        let ids: HashSet<_> = merged.iter().map(|scored| scored.chunk.id).collect();
+        assert_eq!(ids.len(), merged.len());
+        assert_eq!(merged.len(), 3);
+        assert!(merged.iter().all(|scored| (0.0..=1.0).contains(&scored.score)));
+    }
+
+    #[test]
+    fn the_best_of_a_poor_index_stays_below() {
+        let parsed = Parsed::new("alpha beta gamma delta");
+        let good = vec![candidate(1, "good.rs", "alpha beta gamma delta", 2.0)];
+        let poor = vec![candidate(2, "poor.md", "alpha", 90.0)];
+        let terms = TermWeights::new(&parsed, good.iter().chain(&poor));
+        let rankings = vec![
+            (IndexKind::Text, rank(&parsed, &terms, poor, "")),
+            (IndexKind::Code, rank(&parsed, &terms, good, "")),
+        ];
+        assert_eq!(merge(rankings, 2)[0].chunk.rel_path, "good.rs");
+    }
+
+    fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
+        let one = (
+            prop::sample::select(vec!["a.rs", "src/alpha.py", "tests/t.py", "b/beta.md", "x"]),
+            "(alpha|beta|fn|gamma|\\n| |\\PC){0,20}",
+            prop::option::of(0.0f32..50.0),
+            prop::option::of(-1.0f32..1.0),
+        );
+        prop::collection::vec(one, 0..20).prop_map(|list| {
+            let made = list.into_iter().enumerate().map(|(at, (path, text, lexical, cosine))| Candidate {
+                lexical,
+                cosine,
+                ..candidate(at as i64 + 1, path, &text, 0.0)
+            });
+            made.collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_finite_ordered_and_independent_of_arrival(
+            query in "(alpha|beta|gamma|fn alpha|\"alpha beta\"|\\PC{0,5}| )",
+            candidates in any_candidates(),
+            k in 0usize..12,
+        ) {
+            let mut reversed = candidates.clone();
+            reversed.reverse();
+            let scores = |candidates: Vec<Candidate>| {
+                let ranking = ranked(&query, candidates);
+                prop_assert!((0.0..=1.0).contains(&ranking.strength));
+                let merged = merge(vec![(IndexKind::Code, ranking)], k);
+                Ok(merged.iter().map(|s| (s.chunk.id, s.score.to_bits())).collect::<Vec<_>>())
+            };
+            let forward = scores(candidates.clone())?;
+            prop_assert!(forward.len() <= k);
+            for pair in forward.windows(2) {
+                prop_assert!(f32::from_bits(pair[0].1) >= f32::from_bits(pair[1].1));
+            }
+            for (_, bits) in &forward {
+                let score = f32::from_bits(*bits);
+                prop_assert!((0.0..=1.0).contains(&score) && score.is_sign_positive());
+            }
+            let ids: HashSet<_> = forward.iter().map(|(id, _)| *id).collect();
+            prop_assert_eq!(ids.len(), forward.len());
+            let backward = scores(reversed)?;
+            prop_assert_eq!(
+                forward.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+                backward.iter().map(|(id, _)| *id).collect::<Vec<_>>()
+            );
+        }
+
+        #[test]
+        fn merging_keeps_every_chunk_once(left in any_candidates(), right in any_candidates()) {
+            let all: HashSet<ChunkId> = left.iter().chain(&right).map(|c| c.chunk.id).collect();
+            let keep = |c: &mut Vec<Candidate>| c.retain(|c| c.lexical.is_some());
+            let (mut left, mut right) = (left, right);
+            keep(&mut left);
+            keep(&mut right);
+            let kept: HashSet<ChunkId> = left.iter().chain(&right).map(|c| c.chunk.id).collect();
+            let merged = merge(vec![(IndexKind::Text, ranked("alpha", left)), (IndexKind::Code, ranked("alpha", right))], 100);
+            let ids: HashSet<ChunkId> = merged.iter().map(|s| s.chunk.id).collect();
+            prop_assert_eq!(ids.len(), merged.len());
+            prop_assert_eq!(&ids, &kept);
+            prop_assert!(ids.is_subset(&all));
+        }
     }
 }

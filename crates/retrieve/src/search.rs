@@ -39,11 +39,14 @@ pub struct SearchAnswer {
     pub vector_error: Option<EmbedError>,
 }
 
+/// Answers from one snapshot. `allows` has the last word on every path: the policy may have changed since it was
+/// indexed.
 pub fn search(
     snapshot: &Snapshot,
     embedder: &dyn Embedder,
     query: &Query,
     options: &RankOptions,
+    allows: &dyn Fn(&str) -> bool,
 ) -> Result<SearchAnswer, Failure> {
     let filter = CompiledFilter::new(&query.filter)?;
     let parsed = Parsed::new(&query.text);
@@ -56,6 +59,7 @@ pub fn search(
     let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
     for kind in kinds {
         let mut pool = gather(snapshot, embedder, *kind, &query.text, &parsed, &filter, limit)?;
+        pool.candidates.retain(|candidate| allows(&candidate.chunk.rel_path));
         vector_error = vector_error.or(pool.vector_error.take());
         pools.push((*kind, pool));
     }

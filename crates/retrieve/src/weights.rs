@@ -30,29 +30,29 @@ pub const STOP_WORD: f32 = 0.1;
 pub const REPEATED_TERM: f32 = 0.5;
 
 /// A part of a name (`adapter` of `HTTPAdapter`): the whole name was meant, a part finds its relatives.
-pub const PART_OF_NAME: f32 = 0.4;
+pub const PART_OF_NAME: f32 = 0.5;
 
 /// Another form of a query word (`retries` for `retry`), in the lexical ranking.
-pub const VARIANT: f32 = 0.6;
+pub const VARIANT: f32 = 0.4;
 
 /// The chunk defines a name that the query spells out.
-pub const DEFINES_IDENTIFIER: f32 = 1.5;
+pub const DEFINES_IDENTIFIER: f32 = 1.0;
 
 /// The chunk defines a name made of the query's plain words (`class ConnectionPool` for "connection pool").
-pub const DEFINES_WORDS: f32 = 0.5;
+pub const DEFINES_WORDS: f32 = 0.75;
 
 /// The file's own name is made of query words; people name a file after what it is about.
-pub const FILE_STEM: f32 = 0.8;
+pub const FILE_STEM: f32 = 1.5;
 
 /// The folders' names, which say less than the file's.
-pub const FOLDERS: f32 = 0.25;
+pub const FOLDERS: f32 = 0.4;
 
 /// The file as a whole is about the query: several of its chunks are candidates.
 pub const COHERENCE: f32 = 0.2;
 
 /// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
 /// that repeats the rarest.
-pub const COVERAGE: f32 = 0.5;
+pub const COVERAGE: f32 = 0.1;
 
 /// A quoted phrase stands in the chunk word for word.
 pub const PHRASE: f32 = 1.0;

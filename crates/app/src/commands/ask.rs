@@ -10,8 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::indexing::bring_up_to_date;
 use crate::cli::{AskArgs, AskMode, SearchArgs};
 use crate::config::Loaded;
-use crate::config::preflight::preflight;
-use crate::config::settings::Output;
 use crate::exit::{Exit, ExitCode};
 use crate::print::report::Reporter;
 use crate::{print, wire};
@@ -55,18 +53,14 @@ fn arguments(query: &Query) -> Map<String, Value> {
 /// Brings the index up to date unless a server does so already, then calls one tool and prints its result.
 fn call(loaded: &Loaded, tool: &'static str, arguments: Map<String, Value>) -> Result<(), Exit> {
     let output = &loaded.settings.output;
-    // Standard output is for the answer alone; only a terminal sees how far indexing got.
-    let on_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let reporter =
-        Arc::new(Reporter::new(&Output { json: false, quiet: output.quiet || !on_terminal, ..*output }));
-    let warnings = preflight(loaded)?;
-    for warning in loaded.warnings.iter().chain(&warnings) {
+    let reporter = Arc::new(Reporter::beside_a_result(output));
+    for warning in &loaded.warnings {
         print::warn(warning);
     }
     let engine = wire::open_engine(&loaded.settings)?;
     bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
 
-    let registry = Registry::new(Arc::clone(&engine), &[Contract::Dir2mcp], ToolNames::Dotted);
+    let registry = Registry::new(&engine, &[Contract::Dir2mcp], ToolNames::Dotted)?;
     let context = CallContext { caller: Caller::Cli, cancel: CancellationToken::new(), progress: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime

@@ -18,8 +18,11 @@ use crate::exit::Exit;
 use crate::print::{self, safe};
 use crate::secrets::{Secret, SecretName};
 
-const NEXT_STEPS: [&str; 3] =
-    ["Start the server: dir2mcp up", "Connect a client: dir2mcp connect claude", "See the result: dir2mcp config print --origins"];
+const NEXT_STEPS: [&str; 3] = [
+    "Start the server: dir2mcp up",
+    "Connect a client: dir2mcp connect claude",
+    "See the result: dir2mcp config print --origins",
+];
 
 /// The keys that the wizard asks for.
 const QUESTIONS: [Key; 3] = [Key::ServerListen, Key::IngestGitignore, Key::IngestMaxFileMb];
@@ -27,11 +30,8 @@ const QUESTIONS: [Key; 3] = [Key::ServerListen, Key::IngestGitignore, Key::Inges
 pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
     let loaded = config::load(cli)?;
     let path = loaded.settings.config_file.clone().unwrap_or_else(|| loaded.settings.root.join(FILE_NAME));
-    let answers = if is_interactive(&loaded.settings.output) {
-        wizard(&loaded, &mut Terminal)?
-    } else {
-        Vec::new()
-    };
+    let answers =
+        if is_interactive(&loaded.settings.output) { wizard(&loaded, &mut Terminal)? } else { Vec::new() };
     let written = write(&path, loaded.settings.config_file.is_some(), &answers)?;
     let shown = shown_path(&path);
     if cli.global.json {
@@ -61,7 +61,9 @@ pub(crate) fn ensure_ready(loaded: &mut Loaded) -> Result<(), Exit> {
                 loaded.warnings.extend(warnings);
                 return Ok(());
             }
-            Err(ConfigError::MissingSecret { name, needed_by }) if is_interactive(&loaded.settings.output) => {
+            Err(ConfigError::MissingSecret { name, needed_by })
+                if is_interactive(&loaded.settings.output) =>
+            {
                 if !supply(loaded, name, &needed_by, &mut Terminal)? {
                     return Err(ConfigError::MissingSecret { name, needed_by }.into());
                 }
@@ -87,11 +89,13 @@ type Answers = Vec<(Key, Value)>;
 
 /// Writes the template, or the answers into what is there. The former text stays beside it as `.bak`.
 fn write(path: &Path, exists: bool, answers: &Answers) -> Result<Written, Exit> {
-    let failed = |error: io::Error| Exit::config(format!("cannot write {}: {error}", safe(&path.to_string_lossy())));
+    let failed =
+        |error: io::Error| Exit::config(format!("cannot write {}: {error}", safe(&path.to_string_lossy())));
     let before = if exists { files::read_if_present(path).map_err(failed)? } else { None };
     let mut text = before.as_ref().map_or_else(render::template, |file| file.text.clone());
     for (key, value) in answers {
-        text = edit::set(&text, Spec::of(*key).path, value).map_err(|error| Exit::config(error.to_string()))?;
+        text =
+            edit::set(&text, Spec::of(*key).path, value).map_err(|error| Exit::config(error.to_string()))?;
     }
     match before {
         Some(file) if file.text == text => Ok(Written::Unchanged),
@@ -121,7 +125,9 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
     }
     prompter.say("\nKeys are optional: searching works without any. They are not shown while you type.\n")?;
     let mut typed = Vec::new();
-    for (name, service) in [(SecretName::MistralApiKey, "Mistral"), (SecretName::ElevenlabsApiKey, "ElevenLabs")] {
+    for (name, service) in
+        [(SecretName::MistralApiKey, "Mistral"), (SecretName::ElevenlabsApiKey, "ElevenLabs")]
+    {
         let state = match loaded.secrets.get(name) {
             Ok(Some(found)) => format!("set by {}", found.source.word()),
             Ok(None) => "none".into(),
@@ -179,7 +185,11 @@ fn supply(
     needed_by: &str,
     prompter: &mut dyn Prompter,
 ) -> Result<bool, Exit> {
-    prompter.say(&format!("{} needs {}. It is not shown while you type.\n", safe(needed_by), name.variable()))?;
+    prompter.say(&format!(
+        "{} needs {}. It is not shown while you type.\n",
+        safe(needed_by),
+        name.variable()
+    ))?;
     let secret = prompter.ask_secret(&format!("{}: ", name.variable()))?;
     let secret = Secret::new(secret.expose().trim());
     if secret.expose().is_empty() {
@@ -199,14 +209,14 @@ fn ask_place(
     prompter: &mut dyn Prompter,
 ) -> Result<&'static str, Exit> {
     let has_keychain = loaded.secrets.keychain().is_some();
-    let places: Vec<&str> = places.iter().copied().filter(|place| *place != "keychain" || has_keychain).collect();
+    let places: Vec<&str> =
+        places.iter().copied().filter(|place| *place != "keychain" || has_keychain).collect();
     if let [only] = places[..] {
         return Ok(only);
     }
     let file = loaded.settings.secrets.file.to_string_lossy();
     loop {
-        let question =
-            format!("Keep it in: {} (file: {}) [{}]: ", places.join(", "), safe(&file), places[0]);
+        let question = format!("Keep it in: {} (file: {}) [{}]: ", places.join(", "), safe(&file), places[0]);
         let answer = prompter.ask(&question)?;
         let answer = answer.trim();
         let chosen = places.iter().find(|place| answer.is_empty() || place.eq_ignore_ascii_case(answer));
@@ -218,7 +228,9 @@ fn ask_place(
 
 fn keep(loaded: &Loaded, name: SecretName, secret: &Secret, place: &str) -> Result<(), Exit> {
     let kept = match (place, loaded.secrets.keychain()) {
-        ("keychain", Some(keychain)) => keychain.store(name.variable(), secret).map_err(|error| error.to_string()),
+        ("keychain", Some(keychain)) => {
+            keychain.store(name.variable(), secret).map_err(|error| error.to_string())
+        }
         ("session", _) => {
             loaded.secrets.keep_for_session(name, secret.clone());
             Ok(())
@@ -387,7 +399,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE_NAME);
         std::fs::write(&path, "server: {public: false}\n").unwrap();
-        let error = write(&path, true, &vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))]).unwrap_err();
+        let error =
+            write(&path, true, &vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))]).unwrap_err();
         assert!(error.messages[0].contains("server:\n  listen: \"127.0.0.1:2\""), "{error:?}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "server: {public: false}\n");
     }

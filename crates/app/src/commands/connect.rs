@@ -11,7 +11,7 @@ use crate::config::{self, Loaded};
 use crate::exit::{Exit, ExitCode};
 use crate::print::connection::SavedConnection;
 use crate::print::{self, safe, safe_text};
-use crate::secrets::{Secret, token};
+use crate::secrets::{Secret, SecretName, token};
 
 /// The variable that client configurations refer to.
 const TOKEN_VARIABLE: &str = "DIR2MCP_AUTH_TOKEN";
@@ -19,7 +19,11 @@ const TOKEN_VARIABLE: &str = "DIR2MCP_AUTH_TOKEN";
 pub(crate) fn run(cli: &Cli, args: &ConnectArgs) -> Result<(), Exit> {
     let loaded = config::load(cli)?;
     let target = if args.stdio {
-        Target::Stdio { program: program()?, root: loaded.settings.root.clone(), cli: config_arguments(&loaded) }
+        Target::Stdio {
+            program: program()?,
+            root: loaded.settings.root.clone(),
+            cli: config_arguments(&loaded),
+        }
     } else {
         running(&loaded, args.show_token)?
     };
@@ -83,7 +87,8 @@ impl Step {
 fn steps(client: Client, target: &Target) -> Vec<Step> {
     match target {
         Target::Stdio { program, root, cli } => {
-            let mut arguments: Vec<String> = vec!["stdio".into(), "--dir".into(), root.to_string_lossy().into_owned()];
+            let mut arguments: Vec<String> =
+                vec!["stdio".into(), "--dir".into(), root.to_string_lossy().into_owned()];
             arguments.extend(cli.iter().cloned());
             stdio_steps(client, program, &arguments)
         }
@@ -130,7 +135,9 @@ fn http_steps(client: Client, url: &str, token: &TokenHint) -> Vec<Step> {
     let headers = |reference: &str| match token {
         TokenHint::None => json!({}),
         TokenHint::Shown(secret) => json!({ "Authorization": format!("Bearer {}", secret.expose()) }),
-        TokenHint::File(_) | TokenHint::Variable(_) => json!({ "Authorization": format!("Bearer {reference}") }),
+        TokenHint::File(_) | TokenHint::Variable(_) => {
+            json!({ "Authorization": format!("Bearer {reference}") })
+        }
     };
     // The token as a shell word, for commands that are typed.
     let word = match token {
@@ -139,7 +146,10 @@ fn http_steps(client: Client, url: &str, token: &TokenHint) -> Vec<Step> {
         TokenHint::File(path) => Some(format!("$(cat {})", quoted(&path.to_string_lossy()))),
         TokenHint::Variable(name) => Some(format!("${name}")),
     };
-    let header = word.as_ref().map(|word| format!(" \\\n  --header \"Authorization: Bearer {word}\"")).unwrap_or_default();
+    let header = word
+        .as_ref()
+        .map(|word| format!(" \\\n  --header \"Authorization: Bearer {word}\""))
+        .unwrap_or_default();
     let export = match (token, &word) {
         (TokenHint::Variable(name), _) if name == TOKEN_VARIABLE => None,
         (TokenHint::None, _) | (_, None) => None,
@@ -160,7 +170,11 @@ fn http_steps(client: Client, url: &str, token: &TokenHint) -> Vec<Step> {
         }
         Client::Codex => {
             let has_token = word.is_some();
-            let bearer = if has_token { format!("bearer_token_env_var = \"{TOKEN_VARIABLE}\"\n") } else { String::new() };
+            let bearer = if has_token {
+                format!("bearer_token_env_var = \"{TOKEN_VARIABLE}\"\n")
+            } else {
+                String::new()
+            };
             // Codex takes the token from a variable only.
             steps.extend(export);
             steps.push(toml_step(format!("[mcp_servers.dir2mcp]\nurl = {}\n{bearer}", toml(url))));
@@ -170,7 +184,11 @@ fn http_steps(client: Client, url: &str, token: &TokenHint) -> Vec<Step> {
                 steps.extend(export);
             }
             let server = json!({ "url": url, "headers": headers(&format!("${{env:{TOKEN_VARIABLE}}}")) });
-            steps.push(Step::json("Cursor", ".cursor/mcp.json", &json!({ "mcpServers": { "dir2mcp": server } })));
+            steps.push(Step::json(
+                "Cursor",
+                ".cursor/mcp.json",
+                &json!({ "mcpServers": { "dir2mcp": server } }),
+            ));
         }
         Client::Vscode => {
             let server = json!({ "type": "http", "url": url, "headers": headers("${input:dir2mcp-token}") });
@@ -191,7 +209,11 @@ fn http_steps(client: Client, url: &str, token: &TokenHint) -> Vec<Step> {
         }
         Client::Generic => {
             let server = json!({ "type": "http", "url": url, "headers": headers("<token>") });
-            steps.push(Step::json("Common form", "mcp.json", &json!({ "mcpServers": { "dir2mcp": server } })));
+            steps.push(Step::json(
+                "Common form",
+                "mcp.json",
+                &json!({ "mcpServers": { "dir2mcp": server } }),
+            ));
             let initialize = json!({
                 "jsonrpc": "2.0",
                 "id": 1,
@@ -234,9 +256,18 @@ fn running(loaded: &Loaded, show_token: bool) -> Result<Target, Exit> {
         (_, None, Some(name)) => match loaded.environment.get(name) {
             Some(variable) if show_token => TokenHint::Shown(Secret::new(variable.value.trim())),
             _ if show_token => {
-                return Err(Exit::generic(format!("the token is in the variable {}, which is not set here", safe(name))));
+                return Err(Exit::generic(format!(
+                    "the token is in the variable {}, which is not set here",
+                    safe(name)
+                )));
             }
             _ => TokenHint::Variable(name.clone()),
+        },
+        // The keychain's, which a client can be given in a variable.
+        (_, None, None) if show_token => match loaded.secrets.get(SecretName::AuthToken) {
+            Ok(Some(found)) => TokenHint::Shown(found.secret),
+            Ok(None) => return Err(Exit::generic("the token cannot be found any more")),
+            Err(error) => return Err(Exit::generic(error.to_string())),
         },
         (_, None, None) => TokenHint::Variable(TOKEN_VARIABLE.into()),
     };
@@ -250,14 +281,17 @@ fn config_arguments(loaded: &Loaded) -> Vec<String> {
     if *state_dir != root.join(".dir2mcp") {
         arguments.extend(["--state-dir".into(), state_dir.to_string_lossy().into_owned()]);
     }
-    if let Some(path) = loaded.settings.config_file.as_ref().filter(|path| **path != root.join(config::FILE_NAME)) {
+    if let Some(path) =
+        loaded.settings.config_file.as_ref().filter(|path| **path != root.join(config::FILE_NAME))
+    {
         arguments.extend(["--config".into(), path.to_string_lossy().into_owned()]);
     }
     arguments
 }
 
 fn program() -> Result<String, Exit> {
-    let path = std::env::current_exe().map_err(|error| Exit::generic(format!("cannot find this program: {error}")))?;
+    let path = std::env::current_exe()
+        .map_err(|error| Exit::generic(format!("cannot find this program: {error}")))?;
     Ok(path.to_string_lossy().into_owned())
 }
 

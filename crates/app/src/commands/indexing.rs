@@ -6,15 +6,13 @@ use engine::{Engine, Event, EventSink, IndexingOutcome, IngestError};
 use model::IndexMode;
 
 use crate::config::Loaded;
-use crate::config::preflight::preflight;
 use crate::exit::Exit;
 use crate::print::report::Reporter;
 use crate::wire;
 
 pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
     let reporter = Arc::new(Reporter::new(&loaded.settings.output));
-    let warnings = preflight(loaded)?;
-    for warning in loaded.warnings.iter().chain(&warnings) {
+    for warning in &loaded.warnings {
         reporter.warn(warning);
     }
     let engine = wire::open_engine(&loaded.settings)?;

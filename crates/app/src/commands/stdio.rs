@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::StdioArgs;
 use crate::config::Loaded;
 use crate::config::files;
-use crate::config::preflight::preflight;
 use crate::exit::Exit;
 use crate::{print, signals, wire};
 
@@ -28,13 +27,12 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
             print::warn(message);
         }
     };
-    let warnings = preflight(loaded)?;
-    loaded.warnings.iter().chain(&warnings).for_each(|warning| warn(warning));
+    loaded.warnings.iter().for_each(|warning| warn(warning));
     files::prepare_state_dir(&settings.state_dir)?;
     policy::confine(&wire::confinement(settings));
     let engine = wire::open_engine(settings)?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let served = runtime.block_on(async {
+    let served: Result<(), Exit> = runtime.block_on(async {
         let stop = CancellationToken::new();
         tokio::spawn({
             let stop = stop.clone();
@@ -56,13 +54,13 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 Event::Progress(_) | Event::BecameWriter => {}
             }),
         );
-        let server = wire::mcp_server(settings, &engine, CallerSource::Stdio, args.conformance_fixtures);
-        mcp::serve_stdio(server, stop).await
+        let server = wire::mcp_server(settings, &engine, CallerSource::Stdio, args.conformance_fixtures)?;
+        mcp::serve_stdio(server, stop).await.map_err(|error| Exit::generic(error.to_string()))
     });
     engine.shutdown();
     // A read from a terminal or pipe cannot be cancelled; it must not keep the process.
     runtime.shutdown_background();
-    served.map_err(|error| Exit::generic(error.to_string()))
+    served
 }
 
 /// Completes when the process that started this one is gone.

@@ -12,7 +12,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::UpArgs;
-use crate::config::preflight::preflight;
 use crate::config::{Loaded, files, render};
 use crate::exit::{Exit, ExitCode};
 use crate::print::connection::Connection;
@@ -24,8 +23,7 @@ use crate::{signals, wire};
 pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
     let reporter = Arc::new(Reporter::new(&settings.output));
-    let warnings = preflight(loaded)?;
-    for warning in loaded.warnings.iter().chain(&warnings) {
+    for warning in &loaded.warnings {
         reporter.warn(warning);
     }
     files::prepare_state_dir(&settings.state_dir).map_err(|error| state_exit(loaded, &error))?;
@@ -46,7 +44,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
-        let server = wire::mcp_server(settings, &engine, CallerSource::Http, args.conformance_fixtures);
+        let server = wire::mcp_server(settings, &engine, CallerSource::Http, args.conformance_fixtures)?;
         let stop = CancellationToken::new();
         let serving = tokio::spawn(bound.serve(server, stop.clone()));
         let mode = IndexMode::Incremental;
@@ -104,7 +102,9 @@ fn tell(reporter: &Reporter, event: Event) -> Option<Exit> {
         Event::Warning(message) => reporter.warn(&message),
         Event::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),
         Event::Fatal { message, .. } => {
-            return Some(Exit::ingest(message).hint("What was indexed before is kept; run `dir2mcp up` again."));
+            return Some(
+                Exit::ingest(message).hint("What was indexed before is kept; run `dir2mcp up` again."),
+            );
         }
     }
     None

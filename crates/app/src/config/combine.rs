@@ -141,8 +141,12 @@ mod tests {
             vec![text(key, "env", env())],
             vec![text(key, "flag", Origin::Flag("--listen"))],
         ];
-        let expected =
-            [("127.0.0.1:0", Origin::Default), ("file", file()), ("env", env()), ("flag", Origin::Flag("--listen"))];
+        let expected = [
+            ("127.0.0.1:0", Origin::Default),
+            ("file", file()),
+            ("env", env()),
+            ("flag", Origin::Flag("--listen")),
+        ];
         for (count, (value, origin)) in expected.into_iter().enumerate() {
             let values = Values::combine(layers[..count].iter().cloned());
             assert_eq!((values.text(key), values.origin(key)), (value, &origin));
@@ -158,9 +162,10 @@ mod tests {
             value: Value::List(items.iter().map(|i| i.to_string()).collect()),
             origin,
         };
-        let values = Values::combine([vec![list(&["https://a"], env())], vec![
-            list(&["https://b", "HTTP://LOCALHOST"], Origin::Flag("--allowed-origins")),
-        ]]);
+        let values = Values::combine([
+            vec![list(&["https://a"], env())],
+            vec![list(&["https://b", "HTTP://LOCALHOST"], Origin::Flag("--allowed-origins"))],
+        ]);
         assert_eq!(values.list(key), ["http://localhost", "http://127.0.0.1", "https://a", "https://b"]);
         assert_eq!(values.origins(key).len(), 3);
         let values = Values::combine([vec![list(&["https://c"], file())]]);

@@ -147,7 +147,10 @@ mod tests {
         assert_eq!(edited, file.replace("127.0.0.1:0", "127.0.0.1:8087"));
         let plain = set("rag:\n  k_default: 10 # ten\n", "rag.k_default", &Value::Int(5)).unwrap();
         assert_eq!(plain, "rag:\n  k_default: 5 # ten\n");
-        assert_eq!(set("server:\n  listen:\n", "server.listen", &text("a")).unwrap(), "server:\n  listen: a\n");
+        assert_eq!(
+            set("server:\n  listen:\n", "server.listen", &text("a")).unwrap(),
+            "server:\n  listen: a\n"
+        );
     }
 
     #[test]
@@ -175,7 +178,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_edited_is_said_not_damaged() {
-        for file in ["server: {mcp_path: /mcp}\n", "server: {listen: a, mcp_path: /x}\n", "- a\n", "a: [", "server: &a\n  listen: |\n    x\n"] {
+        for file in [
+            "server: {mcp_path: /mcp}\n",
+            "server: {listen: a, mcp_path: /x}\n",
+            "- a\n",
+            "a: [",
+            "server: &a\n  listen: |\n    x\n",
+        ] {
             match set(file, "server.listen", &text("b")) {
                 Ok(edited) => assert!(yaml::parse(&edited).is_ok(), "{file}"),
                 Err(CannotEdit { wanted }) => assert_eq!(wanted, "server:\n  listen: b\n"),
@@ -195,6 +204,8 @@ mod tests {
         ] {
             file = set(&file, path, &value).unwrap();
         }
-        assert!(file.contains("\n  listen: \"127.0.0.1:10\"\n") && !file.contains("\n  listen: \"127.0.0.1:9\""));
+        assert!(
+            file.contains("\n  listen: \"127.0.0.1:10\"\n") && !file.contains("\n  listen: \"127.0.0.1:9\"")
+        );
     }
 }

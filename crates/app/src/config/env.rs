@@ -37,14 +37,14 @@ impl Environment {
     fn with_dotenv(mut self, cwd: &Path) -> Result<Environment, ConfigError> {
         for name in [".env.local", ".env"] {
             let path = cwd.join(name);
-            // Python projects like to call a folder `.env`.
-            if files::is_directory(&path) {
+            // Python projects like to call a folder `.env`, and some password managers put a pipe there.
+            if !files::is_file(&path) {
                 continue;
             }
-            let file = files::read_if_present(&path).map_err(|error| {
+            let file = files::read(&path).map_err(|error| {
                 ConfigError::one(format!("cannot read {}: {error}", safe(&path.to_string_lossy())))
             })?;
-            for (name, value) in file.iter().flat_map(|file| parse_dotenv(&file.text)) {
+            for (name, value) in parse_dotenv(&file.text) {
                 self.dotenv.entry(name).or_insert_with(|| (value, path.clone()));
             }
         }
@@ -95,7 +95,8 @@ impl Environment {
             .map(|name| name.into_owned())
             .chain(OTHER_ENV.iter().chain(OLD_ENV.iter().map(|(name, _)| name)).map(|name| name.to_string()))
             .collect();
-        let names = self.shell.keys().chain(self.dotenv.keys().filter(|name| !self.shell.contains_key(*name)));
+        let names =
+            self.shell.keys().chain(self.dotenv.keys().filter(|name| !self.shell.contains_key(*name)));
         for name in names.filter(|name| name.starts_with("DIR2MCP_")) {
             if UNUSED_ENV.contains(&name.as_str()) {
                 warnings.push(format!("{name} is not used"));
@@ -131,7 +132,9 @@ pub(crate) fn parse_dotenv(text: &str) -> Vec<(String, String)> {
             let value = match quoted {
                 Some(length) => {
                     // A quoted value may run over several lines.
-                    end = start + length + rest[start + length..].find('\n').unwrap_or(rest.len() - start - length);
+                    end = start
+                        + length
+                        + rest[start + length..].find('\n').unwrap_or(rest.len() - start - length);
                     unquoted(&value[..length])
                 }
                 None => bare(&line[start..]).to_string(),
@@ -147,7 +150,8 @@ pub(crate) fn parse_dotenv(text: &str) -> Vec<(String, String)> {
 fn assignment(line: &str) -> Option<(&str, usize)> {
     let equals = line.find('=')?;
     let before = line[..equals].trim();
-    let name = before.strip_prefix("export").filter(|n| n.starts_with(char::is_whitespace)).unwrap_or(before).trim();
+    let name =
+        before.strip_prefix("export").filter(|n| n.starts_with(char::is_whitespace)).unwrap_or(before).trim();
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() || !name.chars().all(legal) || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -226,7 +230,10 @@ mod tests {
         ];
         let expected: Vec<_> = expected.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
         assert_eq!(pairs(text), expected);
-        assert_eq!(pairs("A=\"never closed\nB=2"), [("A".into(), "\"never closed".into()), ("B".into(), "2".into())]);
+        assert_eq!(
+            pairs("A=\"never closed\nB=2"),
+            [("A".into(), "\"never closed".into()), ("B".into(), "2".into())]
+        );
     }
 
     proptest! {

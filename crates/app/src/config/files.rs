@@ -91,10 +91,6 @@ pub(crate) fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
-pub(crate) fn is_directory(path: &Path) -> bool {
-    path.is_dir()
-}
-
 /// The directory's real path, proven to be a directory that can be listed.
 pub(crate) fn open_root(path: &Path) -> io::Result<PathBuf> {
     let real = path.canonicalize()?;

@@ -62,10 +62,12 @@ impl Spec {
         TABLE.iter().find(|spec| spec.path == path)
     }
 
-    /// The environment names, the first one set wins.
+    /// The environment names, the first one set wins. The version is the file's own; `DIR2MCP_VERSION` is
+    /// what images call the program's.
     pub(crate) fn env_names(&self) -> impl Iterator<Item = Cow<'static, str>> {
         let systematic = format!("DIR2MCP_{}", self.path.replace('.', "_").to_uppercase());
-        self.other_env.iter().map(|name| Cow::Borrowed(*name)).chain([Cow::Owned(systematic)])
+        let systematic = (self.key != Key::Version).then_some(Cow::Owned(systematic));
+        self.other_env.iter().map(|name| Cow::Borrowed(*name)).chain(systematic)
     }
 
     /// True where a variable or flag adds to the list below it. Someone who allows one more origin does not
@@ -96,6 +98,7 @@ pub(crate) const OTHER_ENV: &[&str] = &[
     "DIR2MCP_CONFIG",
     "DIR2MCP_STATE_DIR",
     "DIR2MCP_AUTH_TOKEN",
+    "DIR2MCP_VERSION",
     "DIR2MCP_X402_FACILITATOR_TOKEN",
 ];
 
@@ -119,6 +122,7 @@ macro_rules! keys {
         $key:ident $path:literal: $kind:expr, $preset:expr $(, env $($env:literal)+)? $(, flag $flag:literal)? ;
     )+) => {
         /// A configuration key; the discriminant is its row.
+        #[allow(clippy::enum_variant_names, reason = "a key is called what the file calls it")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub(crate) enum Key { $($key),+ }
 
@@ -300,7 +304,7 @@ keys! {
     ServerSessionMaxLifetime "server.session_max_lifetime": Duration, Preset::Text("0"),
         env "DIR2MCP_SESSION_MAX_LIFETIME";
     /// Most sessions at one time.
-    ServerMaxSessions "server.max_sessions": Int { min: 1, max: 1_000_000 }, Preset::Int(1024);
+    ServerMaxSessions "server.max_sessions": Int { min: 1, max: 1_000_000 }, Preset::Int(10_000);
     /// Requests per second from one address, when public; 0 switches the limit off.
     ServerRateLimitRps "server.rate_limit.rps": Int { min: 0, max: 1_000_000 }, Preset::Int(60),
         env "DIR2MCP_RATE_LIMIT_RPS";

@@ -23,13 +23,13 @@ pub(crate) use env::Environment;
 pub(crate) use error::ConfigError;
 pub(crate) use settings::Settings;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, ConfigCommand, Global, UpArgs};
 use crate::print::safe;
 use crate::secrets::SecretSources;
 use combine::Values;
 use error::{Problem, Problems};
 use options::Layer;
-use settings::{Output, Surroundings};
+use settings::{Output, SecretProvider, Surroundings};
 
 /// The usual name of the config file.
 pub(crate) const FILE_NAME: &str = ".dir2mcp.yaml";
@@ -82,11 +82,18 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
             quiet: cli.global.quiet,
             non_interactive: cli.global.non_interactive,
         },
-        force_insecure: matches!(&cli.command, Command::Up(args) if args.force_insecure),
+        force_insecure: up_args(&cli.command).is_some_and(|args| args.force_insecure),
     };
     let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);
     problems.into_result()?;
     let secrets = SecretSources::new(&settings.secrets, &values, &environment);
+    if settings.secrets.provider == SecretProvider::Keychain && secrets.keychain().is_none() {
+        warnings.push(
+            "secrets.provider is keychain, but the tool for it (secret-tool on Linux, security on macOS) is not \
+             on the PATH"
+                .into(),
+        );
+    }
     Ok(Loaded { settings, values, secrets, environment, warnings })
 }
 
@@ -106,7 +113,9 @@ pub(crate) fn config_file(
 ) -> Option<PathBuf> {
     match path_option(global.config.as_deref(), "DIR2MCP_CONFIG", environment) {
         Some(path) => Some(cwd.join(path)),
-        None => [cwd, root].map(|folder| folder.join(FILE_NAME)).into_iter().find(|path| files::is_file(path)),
+        None => {
+            [cwd, root].map(|folder| folder.join(FILE_NAME)).into_iter().find(|path| files::is_file(path))
+        }
     }
 }
 
@@ -132,7 +141,9 @@ fn file_layer(
 
 fn flags(command: &Command, cwd: &Path, problems: &mut Problems, warnings: &mut Vec<String>) -> Layer {
     match command {
-        Command::Up(args) => {
+        Command::Stdio(args) => options::tools_flag(args.tools.as_deref(), cwd, problems),
+        _ => {
+            let Some(args) = up_args(command) else { return Layer::new() };
             if args.x402_facilitator_token.is_some() {
                 warnings.push(
                     "--x402-facilitator-token shows the token to other users of this machine; use \
@@ -142,8 +153,15 @@ fn flags(command: &Command, cwd: &Path, problems: &mut Problems, warnings: &mut 
             }
             options::up_flags(args, cwd, problems)
         }
-        Command::Stdio(args) => options::tools_flag(args.tools.as_deref(), cwd, problems),
-        _ => Layer::new(),
+    }
+}
+
+/// The flags of `up`, which `config print` takes too.
+fn up_args(command: &Command) -> Option<&UpArgs> {
+    match command {
+        Command::Up(args) => Some(args),
+        Command::Config(ConfigCommand::Print(args)) => Some(&args.up),
+        _ => None,
     }
 }
 
@@ -154,7 +172,11 @@ pub(crate) mod tests {
     use super::*;
 
     /// Loads as if started in `dir` with this command line and environment.
-    pub(crate) fn load_in(dir: &Path, arguments: &[&str], env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+    pub(crate) fn load_in(
+        dir: &Path,
+        arguments: &[&str],
+        env: &[(&str, &str)],
+    ) -> Result<Loaded, ConfigError> {
         let cli = Cli::try_parse_from(["dir2mcp"].iter().chain(arguments)).unwrap();
         load_from(&cli, Environment::of(env), dir)
     }
@@ -169,7 +191,10 @@ pub(crate) mod tests {
         let base = dir.path().canonicalize().unwrap();
         std::fs::create_dir(base.join("docs")).unwrap();
         let loaded = load_in(&base, &["up"], &[]).unwrap().settings;
-        assert_eq!((loaded.root, loaded.state_dir, loaded.config_file), (base.clone(), base.join(".dir2mcp"), None));
+        assert_eq!(
+            (loaded.root, loaded.state_dir, loaded.config_file),
+            (base.clone(), base.join(".dir2mcp"), None)
+        );
 
         std::fs::write(base.join("docs").join(FILE_NAME), "version: 1\n").unwrap();
         let loaded = load_in(&base, &["--dir", "docs", "up"], &[]).unwrap().settings;
@@ -179,7 +204,8 @@ pub(crate) mod tests {
         let loaded = load_in(&base, &["up", "--dir=docs", "--state-dir", "state"], &[]).unwrap().settings;
         assert_eq!(loaded.state_dir, base.join("state"));
         assert_eq!(loaded.config_file, Some(base.join(FILE_NAME)));
-        let env = [("DIR2MCP_DIR", "docs"), ("DIR2MCP_STATE_DIR", "/s"), ("DIR2MCP_CONFIG", "docs/.dir2mcp.yaml")];
+        let env =
+            [("DIR2MCP_DIR", "docs"), ("DIR2MCP_STATE_DIR", "/s"), ("DIR2MCP_CONFIG", "docs/.dir2mcp.yaml")];
         let loaded = load_in(&base, &["up"], &env).unwrap().settings;
         assert_eq!(loaded.root, base.join("docs"));
         assert_eq!(loaded.state_dir, Path::new("/s"));
@@ -199,7 +225,8 @@ pub(crate) mod tests {
     fn all_problems_are_reported_at_once() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE_NAME), "rag:\n  k_default: 99\nfoo: 1\n").unwrap();
-        let text = messages(load_in(dir.path(), &["up", "--listen", "nowhere"], &[("DIR2MCP_RATE_LIMIT_RPS", "x")]));
+        let text =
+            messages(load_in(dir.path(), &["up", "--listen", "nowhere"], &[("DIR2MCP_RATE_LIMIT_RPS", "x")]));
         for part in ["k_default", "unknown key \"foo\"", "--listen", "DIR2MCP_RATE_LIMIT_RPS"] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -212,7 +239,8 @@ pub(crate) mod tests {
     #[test]
     fn the_specification_s_own_template_is_read() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join(FILE_NAME), include_str!("../../tests/it/specification.yaml")).unwrap();
+        std::fs::write(dir.path().join(FILE_NAME), include_str!("../../tests/it/specification.yaml"))
+            .unwrap();
         let loaded = load_in(dir.path(), &["up"], &[("MISTRAL_API_KEY", "k")]).unwrap();
         assert_eq!(loaded.warnings, [""; 0]);
         assert_eq!(loaded.settings.rag.k_default, 10);

@@ -13,7 +13,9 @@ pub(crate) fn preflight(loaded: &Loaded) -> Result<Vec<String>, ConfigError> {
     let (settings, values) = (&loaded.settings, &loaded.values);
     let (mut problems, mut warnings) = (Problems::default(), Vec::new());
 
-    for (key, provider) in [(Key::EmbedProvider, settings.models.embed), (Key::OcrProvider, settings.models.ocr)] {
+    for (key, provider) in
+        [(Key::EmbedProvider, settings.models.embed), (Key::OcrProvider, settings.models.ocr)]
+    {
         if provider == Provider::Mistral {
             let path = super::keys::Spec::of(key).path;
             require(loaded, SecretName::MistralApiKey, format!("{path}: mistral"))?;
@@ -24,7 +26,12 @@ pub(crate) fn preflight(loaded: &Loaded) -> Result<Vec<String>, ConfigError> {
 
     let ocr_asked = [
         (Key::IngestPdfMode, settings.ingest.pdf == PdfMode::Ocr, "ingest.pdf.mode: ocr", "PDF files"),
-        (Key::IngestImagesMode, settings.ingest.images == ImageMode::OcrOn, "ingest.images.mode: ocr_on", "images"),
+        (
+            Key::IngestImagesMode,
+            settings.ingest.images == ImageMode::OcrOn,
+            "ingest.images.mode: ocr_on",
+            "images",
+        ),
     ];
     for (key, on, setting, what) in ocr_asked {
         if on && values.is_explicit(key) {
@@ -40,7 +47,9 @@ pub(crate) fn preflight(loaded: &Loaded) -> Result<Vec<String>, ConfigError> {
             SttProvider::Elevenlabs => SecretName::ElevenlabsApiKey,
         };
         require(loaded, name, "ingest.audio.mode: on".into())?;
-        warnings.push("ingest.audio.mode: on: audio files are listed but not transcribed yet in this version".into());
+        warnings.push(
+            "ingest.audio.mode: on: audio files are listed but not transcribed yet in this version".into(),
+        );
     }
     problems.into_result()?;
     Ok(warnings)
@@ -78,8 +87,14 @@ mod tests {
     #[test]
     fn d034_nothing_is_needed_by_default() {
         assert_eq!(check("", &[]).unwrap(), [""; 0]);
-        assert_eq!(check("embed: {provider: auto}\nstt: {provider: elevenlabs}\n", &[MISTRAL]).unwrap(), [""; 0]);
-        assert_eq!(check("embed: {provider: builtin}\ningest: {audio: {mode: auto}}\n", &[]).unwrap(), [""; 0]);
+        assert_eq!(
+            check("embed: {provider: auto}\nstt: {provider: elevenlabs}\n", &[MISTRAL]).unwrap(),
+            [""; 0]
+        );
+        assert_eq!(
+            check("embed: {provider: builtin}\ningest: {audio: {mode: auto}}\n", &[]).unwrap(),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::io;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Loaded, files};
 use super::keys::{Key, Kind, Spec, TABLE};
 use super::options::Origin;
 use super::value::{Value, format_duration};
+use super::{Loaded, files};
 use crate::print::{is_unsafe, safe};
 use crate::secrets::token::TokenSource;
 use crate::secrets::{FoundSecret, SecretName, SecretSource};
@@ -91,6 +91,7 @@ fn snapshot(loaded: &Loaded, token: &TokenSource) -> String {
         let word = match (name, token) {
             ("DIR2MCP_AUTH_TOKEN", TokenSource::SecretToken { .. } | TokenSource::File { .. }) => "file",
             ("DIR2MCP_AUTH_TOKEN", TokenSource::Env { .. }) => "env",
+            ("DIR2MCP_AUTH_TOKEN", TokenSource::Keychain) => "keychain",
             ("DIR2MCP_AUTH_TOKEN", TokenSource::None) => "none",
             _ => word,
         };
@@ -192,9 +193,7 @@ fn lines(loaded: &Loaded) -> Vec<Line> {
             lines.push(Line { text: format!("{}{header}:", "  ".repeat(depth)), origin: None });
         });
         let value = match loaded.values.value(spec.key) {
-            Value::Secret(_) => {
-                Value::Text(shown_secret(loaded, spec.key).map_or("", |_| MASK).to_string())
-            }
+            Value::Secret(_) => Value::Text(shown_secret(loaded, spec.key).map_or("", |_| MASK).to_string()),
             value => value.clone(),
         };
         let indent = "  ".repeat(sections.len());
@@ -248,7 +247,7 @@ fn text_entry(name: &str, text: &str) -> Vec<String> {
         body.contains('\n')
             && !body.contains("${")
             && !body.chars().any(|c| c != '\n' && is_unsafe(c))
-            && body.lines().all(|line| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(' '))
+            && body.split('\n').all(|line| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(' '))
     });
     match block {
         Some(body) => {
@@ -338,6 +337,7 @@ fn choices(spec: &Spec) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
     use proptest::prelude::*;
@@ -396,7 +396,8 @@ mod tests {
         let config = "ingest:\n  max_file_mb_by_type: {pdf: 50}\nrag:\n  system_prompt: \"one\\ttwo $${X} \\u202e\"\n\
                       security:\n  path_excludes: ['a: b', '- c', '']\nserver:\n  session_inactivity_timeout: 90m\n";
         std::fs::write(dir.path().join(FILE_NAME), config).unwrap();
-        let loaded = load_in(dir.path(), &["up", "--x402-price", "12"], &[("DIR2MCP_CHAT_MODEL", "on")]).unwrap();
+        let loaded =
+            load_in(dir.path(), &["up", "--x402-price", "12"], &[("DIR2MCP_CHAT_MODEL", "on")]).unwrap();
         for origins in [false, true] {
             let text = yaml(&loaded, origins);
             assert_same(&read(&text), &loaded.values);
@@ -418,6 +419,11 @@ mod tests {
         assert!(text.ends_with(
             "secret_sources:\n  MISTRAL_API_KEY: env\n  ELEVENLABS_API_KEY: file\n  DIR2MCP_AUTH_TOKEN: file\n"
         ));
+        crate::config::files::prepare_state_dir(&loaded.settings.state_dir).unwrap();
+        write_snapshot(&loaded, &TokenSource::None).unwrap();
+        let written = dir.path().join(".dir2mcp/.dir2mcp.yaml.snapshot");
+        assert_eq!(std::fs::metadata(&written).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(std::fs::read_to_string(&written).unwrap().ends_with("DIR2MCP_AUTH_TOKEN: none\n"));
         assert!(!json(&loaded).to_string().contains("canary"));
         assert_eq!(json(&loaded)["config"]["mistral"]["api_key"], "****");
         assert_eq!(json(&loaded)["origins"]["mistral.api_key"], "env MISTRAL_API_KEY");
@@ -429,7 +435,11 @@ mod tests {
         for spec in TABLE {
             assert!(text.contains(&format!("| `{}` |", spec.path)), "{}", spec.path);
         }
-        assert!(text.contains("`DIR2MCP_ALLOWED_ORIGINS`, `DIR2MCP_SECURITY_ALLOWED_ORIGINS` | `--allowed-origins`"));
+        assert!(
+            text.contains(
+                "`DIR2MCP_ALLOWED_ORIGINS`, `DIR2MCP_SECURITY_ALLOWED_ORIGINS` | `--allowed-origins`"
+            )
+        );
     }
 
     proptest! {

@@ -1,4 +1,5 @@
 //! Resolved settings: plain fields, checked against each other, for `wire` to hand out.
+#![allow(dead_code, reason = "resolved and checked whole; providers, media and payments read theirs once they exist")]
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -171,11 +172,26 @@ pub(crate) struct Security {
 /// Where the bearer token comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Auth {
-    /// The variable `token_env`, else `token_file`, else `secret.token` in the state directory.
-    Auto { token_env: String, token_file: Option<PathBuf> },
+    /// The variable `token_env`, else the keychain where the configuration names it, else `token_file`, else
+    /// `secret.token` in the state directory.
+    Auto {
+        token_env: String,
+        keychain: Option<KeychainEntry>,
+        token_file: Option<PathBuf>,
+    },
     None,
     /// This file and nothing else. `flag` says that `--auth` named it.
-    File { path: PathBuf, flag: bool },
+    File {
+        path: PathBuf,
+        flag: bool,
+    },
+}
+
+/// Under which names the keychain holds our secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeychainEntry {
+    pub service: String,
+    pub account: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,8 +237,7 @@ pub(crate) enum SttProvider {
 #[derive(Debug, Clone)]
 pub(crate) struct SecretSettings {
     pub provider: SecretProvider,
-    pub keychain_service: String,
-    pub keychain_account: String,
+    pub keychain: KeychainEntry,
     pub file: PathBuf,
 }
 
@@ -379,7 +394,12 @@ impl Check<'_> {
         let path = text.trim_end_matches('/');
         let legal = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
         let dots = path.split('/').any(|part| matches!(part, "." | ".."));
-        if !path.starts_with('/') || path.contains("//") || dots || !path.chars().all(legal) || path.len() > 200 {
+        if !path.starts_with('/')
+            || path.contains("//")
+            || dots
+            || !path.chars().all(legal)
+            || path.len() > 200
+        {
             self.problem(Key::ServerMcpPath, "expected a path such as /mcp");
         }
         path.into()
@@ -411,7 +431,9 @@ impl Check<'_> {
             let name = name.to_lowercase();
             if !TOOL_SETS.contains(&name.as_str()) {
                 let hint = nearest(&name, TOOL_SETS.iter().copied())
-                    .map_or(format!("; known: {}", TOOL_SETS.join(", ")), |near| format!("; did you mean {near}?"));
+                    .map_or(format!("; known: {}", TOOL_SETS.join(", ")), |near| {
+                        format!("; did you mean {near}?")
+                    });
                 self.problem(Key::ServerTools, format!("unknown set of tools \"{}\"{hint}", safe(&name)));
             } else if !SERVED_TOOL_SETS.contains(&name.as_str()) {
                 self.problem(Key::ServerTools, format!("the set of tools {name} is not available yet"));
@@ -430,7 +452,10 @@ impl Check<'_> {
         for host in self.values.list(Key::ServerAllowedHosts) {
             let legal = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
             if host.is_empty() || !host.chars().all(legal) {
-                self.problem(Key::ServerAllowedHosts, "expected names such as search.example.com, with or without a port");
+                self.problem(
+                    Key::ServerAllowedHosts,
+                    "expected names such as search.example.com, with or without a port",
+                );
             } else {
                 hosts.push(host.to_lowercase());
             }
@@ -485,7 +510,9 @@ impl Check<'_> {
                 }
                 // `--auth auto` asks for the automatic token although the file names another.
                 let token_file = file.filter(|_| !by_flag);
-                Auth::Auto { token_env: token_env.into(), token_file }
+                let keychain =
+                    (values.text(Key::SecretsProvider) == "keychain").then(|| keychain_entry(values));
+                Auth::Auto { token_env: token_env.into(), keychain, token_file }
             }
         }
     }
@@ -501,7 +528,8 @@ impl Check<'_> {
             let legal = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
             match host {
                 Some((_, host)) if !host.is_empty() && host.chars().all(legal) => origins.push(origin),
-                _ => self.problem(Key::SecurityAllowedOrigins, "expected origins such as https://app.example.com"),
+                _ => self
+                    .problem(Key::SecurityAllowedOrigins, "expected origins such as https://app.example.com"),
             }
         }
         origins
@@ -609,7 +637,8 @@ impl Check<'_> {
         let text = self.values.text(key).trim_end_matches('/');
         let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
         let legal = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{}|@".contains(c);
-        let fine = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(legal));
+        let fine =
+            rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(legal));
         if !fine && !text.is_empty() {
             self.problem(key, "expected an address such as https://api.example.com");
         }
@@ -677,14 +706,20 @@ fn secrets(values: &Values, state_dir: &Path) -> SecretSettings {
             "session" => SecretProvider::Session,
             _ => SecretProvider::Auto,
         },
-        keychain_service: values.text(Key::SecretsKeychainService).into(),
-        keychain_account: values.text(Key::SecretsKeychainAccount).into(),
+        keychain: keychain_entry(values),
         // The default names the usual state directory and means the actual one.
         file: if values.is_explicit(Key::SecretsFilePath) {
             values.text(Key::SecretsFilePath).into()
         } else {
             state_dir.join("secret.env")
         },
+    }
+}
+
+fn keychain_entry(values: &Values) -> KeychainEntry {
+    KeychainEntry {
+        service: values.text(Key::SecretsKeychainService).into(),
+        account: values.text(Key::SecretsKeychainAccount).into(),
     }
 }
 
@@ -754,7 +789,8 @@ fn is_caip2(text: &str) -> bool {
 
 /// Whole smallest units, or a decimal amount.
 fn is_price(text: &str) -> bool {
-    let digits = |part: &str| !part.is_empty() && part.len() <= 30 && part.chars().all(|c| c.is_ascii_digit());
+    let digits =
+        |part: &str| !part.is_empty() && part.len() <= 30 && part.chars().all(|c| c.is_ascii_digit());
     match text.split_once('.') {
         Some((whole, fraction)) => digits(whole) && digits(fraction),
         None => digits(text),
@@ -857,15 +893,30 @@ mod tests {
         assert_eq!(s.server.session_max_lifetime, None);
         // D177
         assert_eq!(s.secrets.provider, SecretProvider::Auto);
-        assert_eq!((s.secrets.keychain_service.as_str(), s.secrets.keychain_account.as_str()), ("dir2mcp", "default"));
+        assert_eq!(
+            s.secrets.keychain,
+            KeychainEntry { service: "dir2mcp".into(), account: "default".into() }
+        );
         assert_eq!(s.secrets.file, Path::new("/s/secret.env"));
         // D178
-        assert_eq!(s.security.auth, Auth::Auto { token_env: "DIR2MCP_AUTH_TOKEN".into(), token_file: None });
+        assert_eq!(
+            s.security.auth,
+            Auth::Auto { token_env: "DIR2MCP_AUTH_TOKEN".into(), keychain: None, token_file: None }
+        );
         assert_eq!(s.security.allowed_origins, ["http://localhost", "http://127.0.0.1"]);
         // D179, and the folders of section 7.1
-        for exclude in ["**/.git/**", "**/node_modules/**", "**/.dir2mcp/**", "**/.env", "**/*.pem", "**/*.key",
-            "**/id_rsa", "**/dist/**", "**/build/**", "**/.venv/**"]
-        {
+        for exclude in [
+            "**/.git/**",
+            "**/node_modules/**",
+            "**/.dir2mcp/**",
+            "**/.env",
+            "**/*.pem",
+            "**/*.key",
+            "**/id_rsa",
+            "**/dist/**",
+            "**/build/**",
+            "**/.venv/**",
+        ] {
             assert!(s.security.path_excludes.iter().any(|known| known == exclude), "{exclude}");
         }
         // D180, tuned as the specification's own notes advise
@@ -918,11 +969,15 @@ mod tests {
     fn d118_d119_session_times() {
         let server = resolve(&["server.session_inactivity_timeout=0"]).settings.server;
         assert_eq!(server.session_inactivity_timeout, Duration::from_secs(24 * 3600));
-        let server =
-            resolve(&["server.session_inactivity_timeout=1m", "server.session_max_lifetime=1h"]).settings.server;
+        let server = resolve(&["server.session_inactivity_timeout=1m", "server.session_max_lifetime=1h"])
+            .settings
+            .server;
         assert_eq!(server.session_max_lifetime, Some(Duration::from_secs(3600)));
         let problems = resolve(&["server.session_max_lifetime=5s"]).problems;
-        assert!(problems[0].contains("5s is shorter than server.session_inactivity_timeout (24h)"), "{problems:?}");
+        assert!(
+            problems[0].contains("5s is shorter than server.session_inactivity_timeout (24h)"),
+            "{problems:?}"
+        );
     }
 
     #[test]
@@ -931,11 +986,11 @@ mod tests {
         let env = || "DIR2MCP_AUTH_TOKEN".to_string();
         assert_eq!(
             auth(&["!security.auth.token_file=t"]),
-            Auth::Auto { token_env: env(), token_file: Some("/r/t".into()) }
+            Auth::Auto { token_env: env(), keychain: None, token_file: Some("/r/t".into()) }
         );
         assert_eq!(
             auth(&["!security.auth.token_env=MY_TOKEN"]),
-            Auth::Auto { token_env: "MY_TOKEN".into(), token_file: None }
+            Auth::Auto { token_env: "MY_TOKEN".into(), keychain: None, token_file: None }
         );
         assert_eq!(
             auth(&["!security.auth.mode=file", "!security.auth.token_file=t"]),
@@ -943,8 +998,9 @@ mod tests {
         );
         assert_eq!(
             auth(&["!security.auth.token_file=t", "security.auth.mode=auto"]),
-            Auth::Auto { token_env: env(), token_file: None }
+            Auth::Auto { token_env: env(), keychain: None, token_file: None }
         );
+        assert!(matches!(auth(&["!secrets.provider=keychain"]), Auth::Auto { keychain: Some(_), .. }));
         assert_eq!(auth(&["!security.auth.mode=none", "!security.auth.token_file=t"]), Auth::None);
         assert_eq!(resolve(&["!security.auth.mode=file"]).problems.len(), 1);
         assert_eq!(resolve(&["!security.auth.token_env=abc.def-ghi"]).problems.len(), 1);
@@ -974,7 +1030,8 @@ mod tests {
 
     #[test]
     fn addresses_and_paths_are_checked() {
-        for listen in ["", "8080", ":8080", "127.0.0.1", "127.0.0.1:99999", "::1:80", "a b:80", "http://x:80"] {
+        for listen in ["", "8080", ":8080", "127.0.0.1", "127.0.0.1:99999", "::1:80", "a b:80", "http://x:80"]
+        {
             assert_eq!(resolve(&[&format!("server.listen={listen}")]).problems.len(), 1, "{listen}");
         }
         for path in ["", "/", "mcp", "/a b", "/a?x", "/a//b", "/a/../b", "//evil"] {
@@ -982,7 +1039,11 @@ mod tests {
         }
         assert_eq!(resolve(&["server.mcp_path=/a/b/"]).settings.server.mcp_path, "/a/b");
         for origin in ["*", "null", "localhost", "http://", "http://a/path", "http://a b", "://x"] {
-            assert_eq!(resolve(&[&format!("security.allowed_origins={origin}")]).problems.len(), 1, "{origin}");
+            assert_eq!(
+                resolve(&[&format!("security.allowed_origins={origin}")]).problems.len(),
+                1,
+                "{origin}"
+            );
         }
         for range in ["x", "10.0.0.0/33", "::1/129", "10.0.0.0/"] {
             assert_eq!(resolve(&[&format!("server.trusted_proxies={range}")]).problems.len(), 1, "{range}");

@@ -39,7 +39,7 @@ impl Value {
             }
             (Preset::Text(text), _) => Value::Text(text.into()),
             (Preset::List(items), _) => Value::List(items.iter().map(|item| item.to_string()).collect()),
-            (Preset::PathExcludes, _) => Value::List(default_path_excludes()),
+            (Preset::PathExcludes, _) => Value::List(policy::default_path_excludes()),
             (Preset::Empty, Kind::Secret) => Value::Secret(None),
             (Preset::Empty, _) => Value::Sizes(BTreeMap::new()),
         }
@@ -179,25 +179,6 @@ pub(crate) fn format_duration(duration: Duration) -> String {
     if text.is_empty() { "0".into() } else { text }
 }
 
-/// The folders that nobody wants searched and the names that hold keys: the union of the two lists in the
-/// dir2mcp specification, sections 7.1 and 16.2.
-fn default_path_excludes() -> Vec<String> {
-    [
-        "**/.git/**",
-        "**/node_modules/**",
-        "**/.dir2mcp/**",
-        "**/dist/**",
-        "**/build/**",
-        "**/.venv/**",
-        "**/.env",
-        "**/*.pem",
-        "**/*.key",
-        "**/id_rsa",
-    ]
-    .map(String::from)
-    .to_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -218,7 +199,8 @@ mod tests {
         assert_eq!(ms("1.5s"), Some(1500));
         assert_eq!(ms("0"), Some(0));
         assert_eq!(ms("0s"), Some(0));
-        for wrong in ["", "h", "5", "-1s", "5 h", "1d", "h5", "99999999999999999999h", "1..5s", "nan", "infs"] {
+        for wrong in ["", "h", "5", "-1s", "5 h", "1d", "h5", "99999999999999999999h", "1..5s", "nan", "infs"]
+        {
             assert_eq!(ms(wrong), None, "{wrong}");
         }
     }

@@ -80,7 +80,8 @@ impl Reader<'_> {
     fn section(&mut self, prefix: &str, entries: &[(Spanned<String>, Spanned<Node>)]) {
         for (name, node) in entries {
             let line = line_of(name);
-            let path = if prefix.is_empty() { name.value.clone() } else { format!("{prefix}.{}", name.value) };
+            let path =
+                if prefix.is_empty() { name.value.clone() } else { format!("{prefix}.{}", name.value) };
             if let Some(spec) = Spec::find(&path) {
                 self.leaf(spec, line, &node.value);
             } else if !is_section(&path) {
@@ -171,7 +172,8 @@ impl Reader<'_> {
     fn expand(&mut self, text: &str, line: u32) -> String {
         let expanded = expand(text, self.environment);
         for name in &expanded.unset {
-            self.warnings.push(format!("{}: ${{{name}}} is not set and stands for nothing", self.place(line)));
+            self.warnings
+                .push(format!("{}: ${{{name}}} is not set and stands for nothing", self.place(line)));
         }
         expanded.text
     }
@@ -379,7 +381,10 @@ mod tests {
         assert_eq!(value(&read, Key::IngestGitignore), Some(Value::Bool(false)));
         assert_eq!(value(&read, Key::IngestMaxFileMb), Some(Value::Int(7)));
         assert_eq!(value(&read, Key::X402Price), Some(Value::Text("0.001".into())));
-        assert_eq!(value(&read, Key::ServerSessionMaxLifetime), Some(Value::Duration(std::time::Duration::ZERO)));
+        assert_eq!(
+            value(&read, Key::ServerSessionMaxLifetime),
+            Some(Value::Duration(std::time::Duration::ZERO))
+        );
     }
 
     #[test]
@@ -457,7 +462,9 @@ mod tests {
 
     #[test]
     fn empty_files_and_empty_sections_change_nothing() {
-        for text in ["", "# only a comment\n", "---\n", "server:\n  # listen: x\nrag:\n", "server:\n  tls: ~\n"] {
+        for text in
+            ["", "# only a comment\n", "---\n", "server:\n  # listen: x\nrag:\n", "server:\n  tls: ~\n"]
+        {
             let read = read(text);
             assert!(read.layer.is_empty() && read.problems.is_empty(), "{text:?} {:?}", read.problems);
         }

@@ -75,6 +75,7 @@ impl Connection {
         let auth = match &self.token {
             TokenSource::None => "none (whoever reaches this address may call)".into(),
             TokenSource::Env { name } => format!("Bearer (source=env, from {name})"),
+            TokenSource::Keychain => "Bearer (source=keychain)".into(),
             TokenSource::SecretToken { path } => {
                 format!("Bearer (source=secret.token, from {})", safe(&path.to_string_lossy()))
             }
@@ -126,13 +127,14 @@ pub(crate) struct SavedConnection {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct SavedServer {
     pub pid: u32,
-    pub started: String,
 }
 
 impl SavedConnection {
     pub(crate) fn read(state_dir: &Path) -> io::Result<Option<SavedConnection>> {
         let Some(file) = files::read_if_present(&state_dir.join(FILE_NAME))? else { return Ok(None) };
-        serde_json::from_str(&file.text).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        serde_json::from_str(&file.text)
+            .map(Some)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     /// True where the process that wrote it still exists.
@@ -151,11 +153,7 @@ mod tests {
     use super::*;
 
     fn connection(token: TokenSource) -> Connection {
-        Connection {
-            url: "http://127.0.0.1:52143/mcp".into(),
-            protocol_version: "2025-11-25".into(),
-            token,
-        }
+        Connection { url: "http://127.0.0.1:52143/mcp".into(), protocol_version: "2025-11-25".into(), token }
     }
 
     #[test]
@@ -216,9 +214,12 @@ mod tests {
         );
         let saved = SavedConnection::read(dir.path()).unwrap().unwrap();
         assert_eq!(saved.token_file, Some(dir.path().join("secret.token")));
-        assert_eq!(saved.server.as_ref().unwrap().started, "2026-02-25T12:34:56.789Z");
+        assert_eq!(value["server"]["started"], "2026-02-25T12:34:56.789Z");
         assert!(saved.is_running());
-        let gone = SavedConnection { server: Some(SavedServer { pid: i32::MAX as u32, started: String::new() }), ..saved };
+        let gone = SavedConnection {
+            server: Some(SavedServer { pid: i32::MAX as u32 }),
+            ..saved
+        };
         assert!(!gone.is_running());
         assert!(SavedConnection::read(&dir.path().join("none")).unwrap().is_none());
     }

@@ -14,7 +14,6 @@ use super::connection::Connection;
 use super::events::{Events, Level};
 use super::{safe, tolerate_closed_pipe};
 use crate::config::settings::Output;
-use crate::exit::Exit;
 
 pub(crate) struct Reporter {
     form: Form,
@@ -27,8 +26,11 @@ enum Form {
     Json(Events),
     /// Progress lines on standard output.
     Lines,
-    /// A bar on standard error, and the last line on standard output.
-    Bar(ProgressBar),
+    /// A bar on standard error; the last line goes to standard output if `lines`.
+    Bar {
+        bar: ProgressBar,
+        lines: bool,
+    },
 }
 
 /// When progress was last shown, so that a fast index does not print a line per file.
@@ -44,10 +46,20 @@ impl Reporter {
             Form::Json(Events::stdout())
         } else if output.quiet {
             Form::Quiet
-        } else if io::stderr().is_terminal() {
-            Form::Bar(ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()))
+        } else if io::stderr().is_terminal() && io::stdout().is_terminal() {
+            Form::Bar { bar: hidden_bar(), lines: true }
         } else {
             Form::Lines
+        };
+        Reporter { form, last: Mutex::default() }
+    }
+
+    /// For a command whose standard output is its result: a bar where somebody watches, nothing elsewhere.
+    pub(crate) fn beside_a_result(output: &Output) -> Reporter {
+        let form = if output.quiet || output.json || !io::stderr().is_terminal() {
+            Form::Quiet
+        } else {
+            Form::Bar { bar: hidden_bar(), lines: false }
         };
         Reporter { form, last: Mutex::default() }
     }
@@ -57,7 +69,7 @@ impl Reporter {
         match &self.form {
             Form::Quiet => {}
             Form::Json(events) => events.emit(Level::Info, "index_loaded", data),
-            Form::Lines | Form::Bar(_) => self.print(&index_lines(state_dir, mode)),
+            Form::Lines | Form::Bar { .. } => self.print(&index_lines(state_dir, mode)),
         }
     }
 
@@ -69,7 +81,7 @@ impl Reporter {
         match &self.form {
             Form::Quiet => {}
             Form::Json(events) => events.emit(Level::Info, "connection", connection.event()),
-            Form::Lines | Form::Bar(_) => self.print(&format!("{}\n", connection.block())),
+            Form::Lines | Form::Bar { .. } => self.print(&format!("{}\n", connection.block())),
         }
     }
 
@@ -91,11 +103,13 @@ impl Reporter {
                 events.emit(Level::Info, "embed_progress", embed_data(progress));
             }
             Form::Lines => self.print(&progress_line(progress)),
-            Form::Bar(bar) if progress.running => draw(bar, progress),
-            Form::Bar(bar) => {
+            Form::Bar { bar, .. } if progress.running => draw(bar, progress),
+            Form::Bar { bar, lines } => {
                 bar.finish_and_clear();
                 bar.set_draw_target(ProgressDrawTarget::hidden());
-                self.print(&progress_line(progress));
+                if *lines {
+                    self.print(&progress_line(progress));
+                }
             }
         }
     }
@@ -117,7 +131,7 @@ impl Reporter {
             Form::Quiet => {}
             Form::Json(events) => events.emit(Level::Warn, "warning", json!({ "message": message })),
             Form::Lines => super::warn(message),
-            Form::Bar(bar) => bar.suspend(|| super::warn(message)),
+            Form::Bar { bar, .. } => bar.suspend(|| super::warn(message)),
         }
     }
 
@@ -128,19 +142,10 @@ impl Reporter {
         }
     }
 
-    /// The run ends with an error.
-    pub(crate) fn fatal(&self, exit: &Exit) {
-        if let Form::Bar(bar) = &self.form {
-            bar.finish_and_clear();
-        }
-        self.event(Level::Error, "fatal", exit.event());
-        super::err(&exit.text());
-    }
-
     fn print(&self, text: &str) {
         let write = || tolerate_closed_pipe(super::out(text));
         let _ = match &self.form {
-            Form::Bar(bar) => bar.suspend(write),
+            Form::Bar { bar, .. } => bar.suspend(write),
             _ => write(),
         };
     }
@@ -195,6 +200,10 @@ fn embed_data(progress: &Progress) -> Value {
         "embedded": progress.embedded_ok,
         "errors": progress.errors,
     })
+}
+
+fn hidden_bar() -> ProgressBar {
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
 }
 
 fn draw(bar: &ProgressBar, progress: &Progress) {

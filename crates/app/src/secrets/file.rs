@@ -23,7 +23,8 @@ pub(crate) enum SecretFileError {
 /// The value of `name`, if the file is there and has one.
 pub(crate) fn lookup(path: &Path, name: &str) -> Result<Option<Secret>, SecretFileError> {
     let Some(file) = read(path)? else { return Ok(None) };
-    let value = env::parse_dotenv(&file).into_iter().rev().find(|(known, value)| known == name && !value.is_empty());
+    let value =
+        env::parse_dotenv(&file).into_iter().rev().find(|(known, value)| known == name && !value.is_empty());
     Ok(value.map(|(_, value)| Secret::new(value)))
 }
 
@@ -85,7 +86,10 @@ mod tests {
 
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let error = lookup(&path, "B").unwrap_err().to_string();
-        assert!(error.contains("mode 0640") && error.contains("chmod 600") && !error.contains("two"), "{error}");
+        assert!(
+            error.contains("mode 0640") && error.contains("chmod 600") && !error.contains("two"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Secret, file};
+use crate::config::settings::KeychainEntry;
 use crate::config::{Environment, files};
 use crate::print::safe;
 
@@ -20,8 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Keychain {
     tool: PathBuf,
     kind: Tool,
-    service: String,
-    account: String,
+    entry: KeychainEntry,
     patience: Duration,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum KeychainError {
 
 impl Keychain {
     /// The tool on the shell's search path, if there is one.
-    pub(crate) fn find(environment: &Environment, service: &str, account: &str) -> Option<Keychain> {
+    pub(crate) fn find(environment: &Environment, entry: &KeychainEntry) -> Option<Keychain> {
         let (name, kind) = match std::env::consts::OS {
             "macos" => ("security", Tool::Security),
             _ => ("secret-tool", Tool::SecretTool),
@@ -55,18 +55,18 @@ impl Keychain {
         // A relative entry would let the folder that is served choose the program.
         let folders = std::env::split_paths(environment.search_path()?).filter(|folder| folder.is_absolute());
         let tool = folders.map(|folder| folder.join(name)).find(|path| files::is_file(path))?;
-        let (service, account) = (service.into(), account.into());
-        Some(Keychain { tool, kind, service, account, patience: PATIENCE })
+        Some(Keychain { tool, kind, entry: entry.clone(), patience: PATIENCE })
     }
 
     pub(crate) fn lookup(&self, name: &str) -> Result<Option<Secret>, KeychainError> {
         let mut command = Command::new(&self.tool);
+        let KeychainEntry { service, account } = &self.entry;
         match self.kind {
             Tool::SecretTool => {
-                command.args(["lookup", "service", &self.service, "account", &self.account, "name", name])
+                command.args(["lookup", "service", service, "account", account, "name", name])
             }
             Tool::Security => {
-                command.args(["find-generic-password", "-s", &self.service, "-a", &self.entry(name), "-w"])
+                command.args(["find-generic-password", "-s", service, "-a", &self.account_of(name), "-w"])
             }
         };
         let finished = run(command, &self.tool, "", self.patience)?;
@@ -79,10 +79,11 @@ impl Keychain {
             return Err(KeychainError::NotALine);
         }
         let mut command = Command::new(&self.tool);
+        let KeychainEntry { service, account } = &self.entry;
         let input = match self.kind {
             Tool::SecretTool => {
                 let label = format!("--label=dir2mcp {name}");
-                command.args(["store", &label, "service", &self.service, "account", &self.account, "name", name]);
+                command.args(["store", &label, "service", service, "account", account, "name", name]);
                 secret.expose().to_string()
             }
             Tool::Security => {
@@ -90,8 +91,8 @@ impl Keychain {
                 command.arg("-i");
                 let hex: String = secret.expose().bytes().map(|byte| format!("{byte:02x}")).collect();
                 let quoted = |text: &str| format!("\"{}\"", text.replace(['"', '\\', '\n'], "_"));
-                let (service, entry) = (quoted(&self.service), quoted(&self.entry(name)));
-                format!("add-generic-password -U -s {service} -a {entry} -X {hex}\n")
+                let (service, account) = (quoted(service), quoted(&self.account_of(name)));
+                format!("add-generic-password -U -s {service} -a {account} -X {hex}\n")
             }
         };
         let finished = run(command, &self.tool, &input, self.patience)?;
@@ -99,8 +100,8 @@ impl Keychain {
     }
 
     /// macOS finds an entry by service and account only, so the account carries the name too.
-    fn entry(&self, name: &str) -> String {
-        format!("{}/{name}", self.account)
+    fn account_of(&self, name: &str) -> String {
+        format!("{}/{name}", self.entry.account)
     }
 }
 
@@ -110,7 +111,12 @@ struct Finished {
 }
 
 /// Runs a tool with `input` on its standard input. What it says on standard error is dropped.
-fn run(mut command: Command, tool: &Path, input: &str, patience: Duration) -> Result<Finished, KeychainError> {
+fn run(
+    mut command: Command,
+    tool: &Path,
+    input: &str,
+    patience: Duration,
+) -> Result<Finished, KeychainError> {
     let failed = |error| KeychainError::Start { tool: tool.into(), error };
     let deadline = Instant::now() + patience;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -183,8 +189,12 @@ pub(crate) mod tests {
         bin
     }
 
+    pub(crate) fn entry() -> KeychainEntry {
+        KeychainEntry { service: "dir2mcp".into(), account: "default".into() }
+    }
+
     fn keychain(path: &str) -> Option<Keychain> {
-        Keychain::find(&Environment::of(&[("PATH", path)]), "dir2mcp", "default")
+        Keychain::find(&Environment::of(&[("PATH", path)]), &entry())
     }
 
     #[test]
@@ -214,7 +224,8 @@ pub(crate) mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         let bin = tool(dir.path(), "#!/bin/sh\nread never < /dev/zero\n");
-        let hanging = Keychain { patience: Duration::from_millis(50), ..keychain(bin.to_str().unwrap()).unwrap() };
+        let hanging =
+            Keychain { patience: Duration::from_millis(50), ..keychain(bin.to_str().unwrap()).unwrap() };
         assert!(matches!(hanging.lookup("A"), Err(KeychainError::Silent { .. })));
     }
 
@@ -222,6 +233,6 @@ pub(crate) mod tests {
     fn only_absolute_folders_are_searched() {
         assert!(keychain("").is_none());
         assert!(keychain(".:bin").is_none());
-        assert!(Keychain::find(&Environment::default(), "a", "b").is_none());
+        assert!(Keychain::find(&Environment::default(), &entry()).is_none());
     }
 }

@@ -7,10 +7,10 @@ pub(crate) mod file;
 pub(crate) mod keychain;
 pub(crate) mod token;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use crate::config::Environment;
 use crate::config::combine::Values;
@@ -127,11 +127,15 @@ pub(crate) struct SecretSources {
     /// Values in the config file itself, weaker than the keychain.
     written: BTreeMap<SecretName, FoundSecret>,
     keychain: Option<Keychain>,
-    session: RefCell<BTreeMap<SecretName, Secret>>,
+    session: Mutex<BTreeMap<SecretName, Secret>>,
 }
 
 impl SecretSources {
-    pub(crate) fn new(settings: &SecretSettings, values: &Values, environment: &Environment) -> SecretSources {
+    pub(crate) fn new(
+        settings: &SecretSettings,
+        values: &Values,
+        environment: &Environment,
+    ) -> SecretSources {
         let (mut given, mut written) = (BTreeMap::new(), BTreeMap::new());
         for name in SecretName::ALL {
             if let Some(variable) = environment.get(name.variable()) {
@@ -162,14 +166,8 @@ impl SecretSources {
                 }
             }
         }
-        let keychain = Keychain::find(environment, &settings.keychain_service, &settings.keychain_account);
-        SecretSources {
-            settings: settings.clone(),
-            given,
-            written,
-            keychain,
-            session: RefCell::new(BTreeMap::new()),
-        }
+        let keychain = Keychain::find(environment, &settings.keychain);
+        SecretSources { settings: settings.clone(), given, written, keychain, session: Mutex::default() }
     }
 
     pub(crate) fn get(&self, name: SecretName) -> Result<Option<FoundSecret>, SecretError> {
@@ -204,23 +202,30 @@ impl SecretSources {
         if let Some(found) = self.written.get(&name) {
             return Ok(Some(found.clone()));
         }
+        // The bearer token has files of its own: security.auth.token_file and secret.token.
         if matches!(self.settings.provider, SecretProvider::Auto | SecretProvider::File)
+            && name != SecretName::AuthToken
             && let Some(secret) = file::lookup(&self.settings.file, name.variable())?
         {
             let source = SecretSource::File { path: self.settings.file.clone() };
             return Ok(Some(FoundSecret { secret, source }));
         }
-        let session = self.session.borrow().get(&name).cloned();
+        let session =
+            self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&name).cloned();
         Ok(session.map(|secret| FoundSecret { secret, source: SecretSource::Session }))
     }
 
     /// Keeps a secret in memory until the process ends.
     pub(crate) fn keep_for_session(&self, name: SecretName, secret: Secret) {
-        self.session.borrow_mut().insert(name, secret);
+        self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name, secret);
     }
 
     /// Keeps a secret in the secrets file.
-    pub(crate) fn keep_in_file(&self, name: SecretName, secret: &Secret) -> Result<SecretSource, SecretError> {
+    pub(crate) fn keep_in_file(
+        &self,
+        name: SecretName,
+        secret: &Secret,
+    ) -> Result<SecretSource, SecretError> {
         file::store(&self.settings.file, name.variable(), secret)?;
         Ok(SecretSource::File { path: self.settings.file.clone() })
     }
@@ -253,17 +258,17 @@ mod tests {
     use crate::config::error::Problems;
     use crate::config::yaml;
 
-    fn sources(file: &Path, provider: SecretProvider, env: &[(&str, &str)], yaml_text: &str) -> SecretSources {
+    fn sources(
+        file: &Path,
+        provider: SecretProvider,
+        env: &[(&str, &str)],
+        yaml_text: &str,
+    ) -> SecretSources {
         let environment = Environment::of(env);
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
         let config = yaml::layer(Path::new("/c.yaml"), yaml_text, &environment, &mut problems, &mut warnings);
         let variables = environment.layer(Path::new("/"), &mut problems, &mut warnings);
-        let settings = SecretSettings {
-            provider,
-            keychain_service: "dir2mcp".into(),
-            keychain_account: "default".into(),
-            file: file.into(),
-        };
+        let settings = SecretSettings { provider, keychain: keychain::tests::entry(), file: file.into() };
         SecretSources::new(&settings, &Values::combine([config, variables]), &environment)
     }
 
@@ -297,7 +302,12 @@ mod tests {
         let with_env = sources(&file, SecretProvider::Auto, &env, "mistral: {api_key: '${OTHER}'}");
         assert_eq!(get(&with_env), Some(("from-env".into(), "env")));
 
-        let referenced = sources(&file, SecretProvider::Auto, &[("PATH", path), ("OTHER", "x")], "mistral: {api_key: '${OTHER}'}");
+        let referenced = sources(
+            &file,
+            SecretProvider::Auto,
+            &[("PATH", path), ("OTHER", "x")],
+            "mistral: {api_key: '${OTHER}'}",
+        );
         assert_eq!(referenced.get(name).unwrap().unwrap().source, SecretSource::Env { name: "OTHER".into() });
         let written = sources(&file, SecretProvider::File, &[], "mistral: {api_key: plain}");
         assert_eq!(get(&written), Some(("plain".into(), "file")));
@@ -322,7 +332,12 @@ mod tests {
 
     #[test]
     fn d168_words_name_sources_only() {
-        let sources = sources(Path::new("/none/secret.env"), SecretProvider::Auto, &[("MISTRAL_API_KEY", "canary")], "");
+        let sources = sources(
+            Path::new("/none/secret.env"),
+            SecretProvider::Auto,
+            &[("MISTRAL_API_KEY", "canary")],
+            "",
+        );
         assert_eq!(
             sources.words(),
             [("MISTRAL_API_KEY", "env"), ("ELEVENLABS_API_KEY", "unset"), ("DIR2MCP_AUTH_TOKEN", "unset")]

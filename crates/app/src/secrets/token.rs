@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Secret;
+use super::keychain::{Keychain, KeychainError};
+use super::{Secret, SecretName};
 use crate::config::settings::Auth;
 use crate::config::{Environment, files};
 use crate::print::safe;
@@ -20,10 +21,18 @@ pub(crate) struct Token {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenSource {
     /// Ours, in the state directory.
-    SecretToken { path: PathBuf },
-    Env { name: String },
+    SecretToken {
+        path: PathBuf,
+    },
+    Env {
+        name: String,
+    },
     /// The user's own file. `flag` says that `--auth` named it.
-    File { path: PathBuf, flag: bool },
+    File {
+        path: PathBuf,
+        flag: bool,
+    },
+    Keychain,
     None,
 }
 
@@ -33,6 +42,7 @@ impl TokenSource {
             TokenSource::SecretToken { .. } => "secret.token",
             TokenSource::Env { .. } => "env",
             TokenSource::File { .. } => "file",
+            TokenSource::Keychain => "keychain",
             TokenSource::None => "none",
         }
     }
@@ -41,7 +51,7 @@ impl TokenSource {
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             TokenSource::SecretToken { path } | TokenSource::File { path, .. } => Some(path),
-            TokenSource::Env { .. } | TokenSource::None => None,
+            TokenSource::Env { .. } | TokenSource::Keychain | TokenSource::None => None,
         }
     }
 }
@@ -54,6 +64,8 @@ pub(crate) enum TokenError {
     Write { path: PathBuf, error: io::Error },
     #[error("{0} must hold one line with the token: visible characters, no blanks", safe(place))]
     NotAToken { place: String },
+    #[error(transparent)]
+    Keychain(#[from] KeychainError),
     #[error("no random numbers: {0}")]
     Random(getrandom::Error),
 }
@@ -68,12 +80,23 @@ pub(crate) fn resolve(
     match auth {
         Auth::None => Ok(Token { secret: None, source: TokenSource::None }),
         Auth::File { path, flag } => from_file(path, *flag, warnings),
-        Auth::Auto { token_env, token_file } => {
+        Auth::Auto { token_env, keychain, token_file } => {
             if let Some(variable) = environment.get(token_env) {
                 let secret = one_token(variable.value)
                     .ok_or_else(|| TokenError::NotAToken { place: format!("the variable {token_env}") })?;
                 warn_if_short(&secret, token_env, warnings);
-                return Ok(Token { secret: Some(secret), source: TokenSource::Env { name: token_env.clone() } });
+                return Ok(Token {
+                    secret: Some(secret),
+                    source: TokenSource::Env { name: token_env.clone() },
+                });
+            }
+            let keychain = keychain.as_ref().and_then(|entry| Keychain::find(environment, entry));
+            if let Some(keychain) = keychain
+                && let Some(secret) = keychain.lookup(SecretName::AuthToken.variable())?
+            {
+                let secret = one_token(secret.expose())
+                    .ok_or_else(|| TokenError::NotAToken { place: "the keychain's entry".into() })?;
+                return Ok(Token { secret: Some(secret), source: TokenSource::Keychain });
             }
             match token_file {
                 Some(path) => from_file(path, false, warnings),
@@ -166,7 +189,7 @@ mod tests {
     use super::*;
 
     fn auto() -> Auth {
-        Auth::Auto { token_env: "DIR2MCP_AUTH_TOKEN".into(), token_file: None }
+        Auth::Auto { token_env: "DIR2MCP_AUTH_TOKEN".into(), keychain: None, token_file: None }
     }
 
     fn chmod(path: &Path, mode: u32) {
@@ -215,11 +238,30 @@ mod tests {
         assert_eq!(token.source.word(), "env");
         assert!(!dir.path().join("secret.token").exists());
         let (named, _) = find(
-            &Auth::Auto { token_env: "MINE".into(), token_file: Some("/none".into()) },
+            &Auth::Auto { token_env: "MINE".into(), keychain: None, token_file: Some("/none".into()) },
             dir.path(),
             &[("MINE", "a-token-of-my-own")],
         );
         assert_eq!(named.unwrap().source, TokenSource::Env { name: "MINE".into() });
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn d167_the_keychain_comes_after_the_variable_and_before_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let bin = super::super::keychain::tests::fake_tool(dir.path(), "from-the-keychain");
+        let path = ("PATH", bin.to_str().unwrap());
+        let entry = super::super::keychain::tests::entry();
+        let auth =
+            Auth::Auto { token_env: "T".into(), keychain: Some(entry), token_file: Some("/none".into()) };
+        let token = find(&auth, dir.path(), &[path]).0.unwrap();
+        assert_eq!(
+            (token.secret.unwrap().expose(), token.source),
+            ("from-the-keychain", TokenSource::Keychain)
+        );
+        let token = find(&auth, dir.path(), &[path, ("T", "from-the-environment")]).0.unwrap();
+        assert_eq!(token.source.word(), "env");
+        assert!(find(&auth, dir.path(), &[]).0.is_err(), "without a keychain, the file that is named");
     }
 
     #[test]

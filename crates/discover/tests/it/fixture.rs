@@ -3,13 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use discover::{Found, WalkError, WalkOptions, walk};
 use model::RelPath;
 use policy::{Guard, Policy, PolicyConfig, Root};
 
 pub(crate) const OPTIONS: WalkOptions = WalkOptions { gitignore: true, threads: 3 };
+
+/// Shared by all trees of a test, because the secret rules take a while to compile.
+static POLICY: LazyLock<Arc<Policy>> = LazyLock::new(|| policy(false));
+static FOLLOWING: LazyLock<Arc<Policy>> = LazyLock::new(|| policy(true));
+
+fn policy(follow_symlinks: bool) -> Arc<Policy> {
+    let config = PolicyConfig { follow_symlinks, ..PolicyConfig::default() };
+    Arc::new(Policy::new(config).unwrap())
+}
 
 pub(crate) struct Fixture {
     pub(crate) dir: tempfile::TempDir,
@@ -28,9 +37,8 @@ impl Fixture {
 
     fn with(text: &str, follow_symlinks: bool) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
-        let config = PolicyConfig { follow_symlinks, ..PolicyConfig::default() };
-        let root = Root::open(dir.path()).unwrap();
-        let guard = Guard::new(Arc::new(root), Arc::new(Policy::new(config).unwrap()));
+        let policy = if follow_symlinks { &FOLLOWING } else { &POLICY };
+        let guard = Guard::new(Arc::new(Root::open(dir.path()).unwrap()), Arc::clone(policy));
         let fixture = Fixture { dir, guard };
         for part in text.split("//- ").skip(1) {
             let (name, content) = part.split_once('\n').unwrap_or((part, ""));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use discover::{Examined, Examiner, WalkOptions, examine};
 use proptest::prelude::*;
@@ -12,8 +13,10 @@ use crate::fixture::{Fixture, OPTIONS, everything_below, rel};
 /// A git with no configuration, looking at directories that are not its own.
 struct Git(tempfile::TempDir);
 
+/// None where git is not installed.
+static GIT: LazyLock<Option<Git>> = LazyLock::new(Git::find);
+
 impl Git {
-    /// None where git is not installed.
     fn find() -> Option<Git> {
         let home = tempfile::tempdir().unwrap();
         let git = Git(home);
@@ -124,44 +127,54 @@ fn forest() -> impl Strategy<Value = Forest> {
         .prop_map(|(files, links, ignores)| Forest { files, links, ignores })
 }
 
-/// Plants as much of the forest as can stand: a path cannot be a file and a directory.
-fn plant(forest: &Forest, ignore_file: &str) -> Fixture {
-    let fixture = Fixture::new("");
+/// Plants as much of a forest as can stand below `place`: a path cannot be a file and a directory.
+fn plant(fixture: &Fixture, place: &str, forest: &Forest, ignore_file: &str) {
+    let path = |rel: &str| fixture.path(place).join(rel);
     for (dir, lines) in &forest.ignores {
-        let dir = fixture.path(dir);
+        let dir = path(dir);
         if std::fs::create_dir_all(&dir).is_ok() {
             let _ = std::fs::write(dir.join(ignore_file), lines);
         }
     }
-    for path in &forest.files {
-        let path = fixture.path(path);
-        if std::fs::create_dir_all(path.parent().unwrap()).is_ok() {
-            let _ = std::fs::write(path, "x");
+    for file in &forest.files {
+        let file = path(file);
+        if std::fs::create_dir_all(file.parent().unwrap()).is_ok() {
+            let _ = std::fs::write(file, "");
         }
     }
-    for path in &forest.links {
-        let path = fixture.path(path);
-        if std::fs::create_dir_all(path.parent().unwrap()).is_ok() {
-            let _ = std::os::unix::fs::symlink("a", path);
+    for link in &forest.links {
+        let link = path(link);
+        if std::fs::create_dir_all(link.parent().unwrap()).is_ok() {
+            let _ = std::os::unix::fs::symlink("a", link);
         }
     }
-    fixture
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
+    // Many forests at once, because starting git is the slow part.
     #[test]
-    fn d084_the_walk_keeps_what_git_keeps(forest in forest()) {
-        if let Some(git) = Git::find() {
-            let fixture = plant(&forest, ".gitignore");
-            prop_assert_eq!(kept(&fixture), git.kept(fixture.dir.path()));
+    fn d084_the_walk_keeps_what_git_keeps(forests in prop::collection::vec(forest(), 32)) {
+        if let Some(git) = &*GIT {
+            let fixture = Fixture::new("");
+            for (number, forest) in forests.iter().enumerate() {
+                plant(&fixture, &number.to_string(), forest, ".gitignore");
+            }
+            let (ours, theirs) = (kept(&fixture), git.kept(fixture.dir.path()));
+            let difference: Vec<_> = ours.symmetric_difference(&theirs).collect();
+            prop_assert!(difference.is_empty(), "{:?}", difference);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
     fn a_path_examined_alone_is_decided_as_in_the_walk(forest in forest(), dotignore in any::<bool>()) {
-        let fixture = plant(&forest, if dotignore { ".ignore" } else { ".gitignore" });
+        let fixture = Fixture::new("");
+        plant(&fixture, "", &forest, if dotignore { ".ignore" } else { ".gitignore" });
         let kept = kept(&fixture);
         let alone = WalkOptions { threads: 1, ..OPTIONS };
         prop_assert_eq!(fixture.walk_with(&alone).unwrap().len(), kept.len(), "whatever the order");
@@ -177,7 +190,7 @@ proptest! {
 
 #[test]
 fn d084_every_printable_byte_against_every_kind_of_bracket() {
-    let Some(git) = Git::find() else { return };
+    let Some(git) = &*GIT else { return };
     let fixture = Fixture::new("");
     for byte in
         (b'!'..=b'~').chain([b' ', b'\t', 0x0B, 0x0C, 0x1F, 0x7F]).filter(|byte| !b"./".contains(byte))

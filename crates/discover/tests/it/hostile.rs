@@ -92,7 +92,7 @@ fn a_directory_that_may_not_be_read_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let fixture = Fixture::new("//- a.txt\n//- locked/b.txt\n");
     let locked = fixture.path("locked");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
     let root_reads_anyway = std::fs::read_dir(&locked).is_ok();
     let (files, others) = fixture.listed();
     if root_reads_anyway {

@@ -15,7 +15,10 @@ struct Watched {
 }
 
 fn watched(text: &str) -> Watched {
-    let fixture = Fixture::new(text);
+    watch(Fixture::new(text))
+}
+
+fn watch(fixture: Fixture) -> Watched {
     let (tell, changes) = channel();
     let on_change = Box::new(move |change| {
         let _ = tell.send(change);
@@ -156,6 +159,41 @@ fn a_flood_is_a_rescan() {
     watched.rescan();
     watched.fixture.write("flood/17", "and watched");
     watched.told(&["flood/17"]);
+}
+
+#[test]
+fn a_queue_that_overflows_is_a_rescan() {
+    let fixture = Fixture::new("//- a.txt\n");
+    let (tell, changes) = channel();
+    let (go_on, may_go_on) = channel::<()>();
+    let on_change = Box::new(move |change| {
+        let _ = tell.send(change);
+        let _ = may_go_on.recv();
+    });
+    let watcher = Watcher::start(fixture.guard.clone(), OPTIONS, on_change).unwrap();
+    let watched = Watched { fixture, changes, watcher };
+    watched.fixture.write("a.txt", "new");
+    watched.told(&["a.txt"]);
+    // The watcher is kept waiting while more happens than the kernel keeps (16,384 events by default).
+    for number in 0..9_000 {
+        std::fs::File::create(watched.fixture.path(&number.to_string())).unwrap();
+    }
+    drop(go_on);
+    watched.rescan();
+}
+
+#[test]
+fn followed_links_are_watched_where_they_lead() {
+    let fixture = Fixture::following_links("//- real/a.txt\n//- link -> real\n");
+    let watched = watch(fixture);
+    watched.fixture.write("real/a.txt", "new");
+    watched.told(&["real/a.txt", "link/a.txt"]);
+    std::os::unix::fs::symlink("real", watched.fixture.path("second")).unwrap();
+    watched.told(&["second/a.txt"]);
+    std::fs::remove_file(watched.fixture.path("second")).unwrap();
+    watched.rescan();
+    watched.fixture.write("real/a.txt", "newer");
+    assert_eq!(watched.told(&["real/a.txt", "link/a.txt"]), set(&["real/a.txt", "link/a.txt"]));
 }
 
 #[test]

@@ -40,7 +40,11 @@ async fn m13_m27_logs_hold_neither_tokens_nor_session_ids() {
         .with_writer(log.clone())
         .with_ansi(false)
         .finish();
+    // With a single subscriber `tracing` asks only the thread that first comes by whether anybody listens, and other
+    // tests run on other threads. A second one makes it ask everybody.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(subscriber);
+    tracing::callsite::rebuild_interest_cache();
 
     let server = Server::with(|config| config.max_awake_sessions = 1).await;
     let first = server.initialize(&alpha()).await;

@@ -16,10 +16,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::error::IndexError;
 
+pub(crate) use read::ReplayRow;
 pub use read::{Counts, DocumentRow, StoredChunk};
-pub(crate) use read::{ChunkChange, ReplayRow};
 pub(crate) use text::Unpacker;
-pub(crate) use write::{Added, Embedded, Outcome};
+pub(crate) use write::{Embedded, Outcome};
 
 pub(crate) const FILE_NAME: &str = "meta.sqlite";
 
@@ -41,9 +41,10 @@ const IDLE_READERS: usize = 4;
 
 pub(crate) struct Catalog {
     path: PathBuf,
-    /// None in a catalog opened for reading.
-    writer: Option<Mutex<Writer>>,
     readers: Mutex<Vec<Reader>>,
+    /// None in a catalog opened for reading. Closed after the readers, since only the last connection to be
+    /// closed folds the log back, and only this one can.
+    writer: Option<Mutex<Writer>>,
     /// Set where no log can be written and none is there: nobody writes, so locks and logs are not looked at.
     immutable: bool,
     generation: AtomicU64,
@@ -71,6 +72,14 @@ impl Catalog {
         })?;
         let path = dir.join(FILE_NAME);
         let sqlite = |error| IndexError::sqlite(&path, error);
+        let exists = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+        if exists {
+            // Whose file this is, and whether it is whole, is found out without being able to write to it.
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let conn = Connection::open_with_flags(&path, flags).map_err(|error| unopenable(&path, error))?;
+            conn.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
+            schema::inspect(&conn, &path)?;
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -79,7 +88,6 @@ impl Catalog {
         if conn.is_readonly(rusqlite::MAIN_DB).map_err(sqlite)? {
             return Err(IndexError::NotWritable { path, reason: "the file is read-only".to_owned() });
         }
-        // Nothing is written before it is known whose file this is.
         let found = schema::inspect(&conn, &path)?;
         if matches!(found, schema::Found::Empty) {
             conn.pragma_update(None, "page_size", PAGE_BYTES).map_err(sqlite)?;
@@ -111,10 +119,8 @@ impl Catalog {
             content_generation: AtomicU64::new(content),
             path,
         };
-        if catalog.setting("root")?.as_deref() != Some(root) {
-            // The tree was moved, state directory and all: the relative paths still hold.
-            catalog.set_setting("root", root)?;
-        }
+        // If the tree was moved, state directory and all, the relative paths still hold.
+        catalog.set_settings(&[("root", root)])?;
         Ok(catalog)
     }
 
@@ -182,17 +188,23 @@ impl Catalog {
         })
     }
 
-    pub(crate) fn set_setting(&self, key: &str, value: &str) -> Result<(), IndexError> {
-        let writer = self.writer()?;
+    /// Sets several at once; nothing is written where all have their values already.
+    pub(crate) fn set_settings(&self, settings: &[(&str, &str)]) -> Result<(), IndexError> {
+        let mut writer = self.writer()?;
         writer
             .conn
-            .prepare_cached(
-                "INSERT INTO settings (key, value) VALUES (?1, ?2) \
-                 ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
-            )
-            .and_then(|mut statement| statement.execute((key, value)))
-            .map_err(|error| self.error(error))?;
-        Ok(())
+            .transaction()
+            .and_then(|tx| {
+                for setting in settings {
+                    tx.prepare_cached(
+                        "INSERT INTO settings (key, value) VALUES (?1, ?2) \
+                         ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
+                    )?
+                    .execute(*setting)?;
+                }
+                tx.commit()
+            })
+            .map_err(|error| self.error(error))
     }
 
     /// Folds the log back and cuts its file when it has grown large, as after a first indexing.

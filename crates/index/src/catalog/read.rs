@@ -85,8 +85,9 @@ const GROUP_BYTES: usize = 4 << 20;
 const GROUP_ROWS: usize = 4096;
 
 pub(super) fn generations(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
-    let mut statement = conn
-        .prepare_cached("SELECT key, value FROM settings WHERE key IN ('generation', 'content_generation')")?;
+    let mut statement = conn.prepare_cached(
+        "SELECT key, value FROM settings WHERE key IN ('generation', 'content_generation')",
+    )?;
     let mut rows = statement.query([])?;
     let (mut generation, mut content) = (0, 0);
     while let Some(row) = rows.next()? {
@@ -127,7 +128,9 @@ impl Catalog {
         self.with_reader(|reader| {
             reader
                 .conn
-                .prepare_cached(&format!("{DOCUMENT_COLUMNS} WHERE root_id = ?1 AND rel_path = ?2 AND deleted = 0"))?
+                .prepare_cached(&format!(
+                    "{DOCUMENT_COLUMNS} WHERE root_id = ?1 AND rel_path = ?2 AND deleted = 0"
+                ))?
                 .query_row((ROOT_ID, path), document_row)
                 .optional()
         })
@@ -250,13 +253,17 @@ impl Catalog {
     /// Every chunk that changed after a generation.
     pub(crate) fn changes(&self, after: u64) -> Result<Vec<ChunkChange>, IndexError> {
         self.with_reader(|reader| {
-            let mut statement = reader
-                .conn
-                .prepare_cached("SELECT chunk_id, index_kind, deleted, generation FROM chunks WHERE generation > ?1")?;
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT chunk_id, index_kind, deleted, generation FROM chunks WHERE generation > ?1",
+            )?;
             let rows = statement.query_map([after as i64], |row| {
                 let kind = kind_of(row.get_ref(1)?.as_str()?);
                 let deleted: bool = row.get(2)?;
-                Ok(ChunkChange { id: ChunkId(row.get(0)?), now: (!deleted).then_some(kind), generation: row.get::<_, i64>(3)? as u64 })
+                Ok(ChunkChange {
+                    id: ChunkId(row.get(0)?),
+                    now: (!deleted).then_some(kind),
+                    generation: row.get::<_, i64>(3)? as u64,
+                })
             })?;
             rows.collect()
         })
@@ -265,7 +272,8 @@ impl Catalog {
     /// The ids of all tombstoned chunks.
     pub(crate) fn dead_chunks(&self) -> Result<HashSet<i64>, IndexError> {
         self.with_reader(|reader| {
-            let mut statement = reader.conn.prepare_cached("SELECT chunk_id FROM chunks WHERE deleted = 1")?;
+            let mut statement =
+                reader.conn.prepare_cached("SELECT chunk_id FROM chunks WHERE deleted = 1")?;
             let rows = statement.query_map([], |row| row.get(0))?;
             rows.collect()
         })
@@ -351,14 +359,21 @@ impl Catalog {
     }
 
     /// A vector that was bought earlier for the same text and model.
-    pub(crate) fn bought_vector(&self, model: &str, text_hash: &[u8]) -> Result<Option<Vec<f32>>, IndexError> {
+    pub(crate) fn bought_vector(
+        &self,
+        model: &str,
+        text_hash: &[u8],
+    ) -> Result<Option<Vec<f32>>, IndexError> {
         self.with_reader(|reader| {
             reader
                 .conn
                 .prepare_cached("SELECT vector FROM embeddings WHERE model = ?1 AND text_hash = ?2")?
                 .query_row((model, text_hash), |row| {
                     let bytes = row.get_ref(0)?.as_blob()?;
-                    Ok(bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
+                    Ok(bytes
+                        .chunks_exact(4)
+                        .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+                        .collect())
                 })
                 .optional()
         })

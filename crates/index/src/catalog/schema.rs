@@ -176,10 +176,7 @@ pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> 
             insert.execute((key, ""))?;
         }
     }
-    tx.execute(
-        "INSERT INTO settings (key, value) VALUES ('corpus_id', lower(hex(randomblob(16))))",
-        [],
-    )?;
+    tx.execute("INSERT INTO settings (key, value) VALUES ('corpus_id', lower(hex(randomblob(16))))", [])?;
     tx.commit()
 }
 

@@ -139,7 +139,9 @@ impl Unpacker {
                 self.dictionaries.insert(tag, decompressor);
             }
             let decompressor = self.dictionaries.get_mut(&tag).ok_or("a dictionary is missing")?;
-            decompressor.decompress(body, length).map_err(|error| format!("a text cannot be unpacked: {error}"))?
+            decompressor
+                .decompress(body, length)
+                .map_err(|error| format!("a text cannot be unpacked: {error}"))?
         };
         if bytes.len() != length {
             return Err("a text has another length than recorded".to_owned());
@@ -244,7 +246,8 @@ mod tests {
         let conn = database();
         let mut packer = Packer::load(&conn).unwrap();
         let mut unpacker = Unpacker::default();
-        let text = |n: usize| format!("fn function_{n}() {{ println!(\"number {n} of many\"); }}\n").repeat(40);
+        let text =
+            |n: usize| format!("fn function_{n}() {{ println!(\"number {n} of many\"); }}\n").repeat(40);
         let mut plain = 0;
         let mut packed = Vec::new();
         for n in 0..1000 {
@@ -254,7 +257,8 @@ mod tests {
             plain += text(n).len();
         }
         assert!(packed.iter().map(Vec::len).sum::<usize>() < plain / 10);
-        let dictionaries: i64 = conn.query_row("SELECT count(*) FROM dictionaries", [], |r| r.get(0)).unwrap();
+        let dictionaries: i64 =
+            conn.query_row("SELECT count(*) FROM dictionaries", [], |r| r.get(0)).unwrap();
         assert_eq!(dictionaries, 1);
         for (n, packed) in packed.iter().enumerate() {
             assert_eq!(unpacker.unpack(&conn, packed).unwrap(), text(n));

@@ -11,6 +11,7 @@ use super::text::Packer;
 use super::{Catalog, ROOT_ID, kind_of};
 use crate::batch::{Batch, DocChange, NewRep};
 use crate::error::IndexError;
+use crate::lexical::kind_index;
 
 /// What a batch did, in enough detail to bring the derived indices along.
 #[derive(Debug, Default)]
@@ -19,10 +20,6 @@ pub(crate) struct Outcome {
     pub(crate) reps: u64,
     pub(crate) added: Vec<Added>,
     pub(crate) removed: Vec<(ChunkId, IndexKind)>,
-    /// Chunks that were there already, and now stand elsewhere in their document.
-    pub(crate) moved: u64,
-    /// Documents whose row is new or has another type: `doc_id`, and the change that says so.
-    pub(crate) documents: Vec<(i64, usize)>,
 }
 
 /// A chunk that the derived indices do not have yet, by its place in the batch.
@@ -33,6 +30,8 @@ pub(crate) struct Added {
     /// Not always the chunk's own id: see [`DocumentWriter::place`].
     pub(crate) id: ChunkId,
     pub(crate) doc_id: i64,
+    /// It was live before the change too, but with another text or elsewhere in its document.
+    pub(crate) replaces: bool,
 }
 
 /// A vector that was paid for, or the reason why there is none.
@@ -43,16 +42,21 @@ pub(crate) struct Embedded {
 }
 
 impl Catalog {
-    /// Applies all changes, or none. `embedding_status` is what new chunks are marked with: `ok` where the
-    /// vector is a cheap function of the text and made in the same breath, `pending` where it has to be bought.
-    pub(crate) fn apply(&self, batch: &Batch, embedding_status: &str) -> Result<Outcome, IndexError> {
+    /// Applies all changes, or none. `embedding_status` is what new chunks of each kind are marked with.
+    ///
+    /// It is `ok` where a vector is a cheap function of the text: the vector is made right after the commit,
+    /// again by the next replay if a crash comes between, and a failure is recorded then, so that no second
+    /// update of every row is needed. It is `pending` where vectors are bought, or not made at all.
+    pub(crate) fn apply(&self, batch: &Batch, embedding_status: [&str; 2]) -> Result<Outcome, IndexError> {
         let mut writer = self.writer()?;
         let writer = &mut *writer;
         let generation = self.generation() + 1;
         let applied = writer
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|tx| apply_in(&tx, &mut writer.packer, batch, generation, embedding_status).map(|done| (tx, done)))
+            .and_then(|tx| {
+                apply_in(&tx, &mut writer.packer, batch, generation, embedding_status).map(|done| (tx, done))
+            })
             .and_then(|(tx, (outcome, changed))| {
                 let content = !outcome.added.is_empty() || !outcome.removed.is_empty();
                 if changed {
@@ -115,32 +119,46 @@ impl Catalog {
     /// Records that these chunks have no vector and why. Nothing a derived index holds changes by it.
     pub(crate) fn mark_unembedded(&self, chunks: &[(ChunkId, String)]) -> Result<(), IndexError> {
         let mut writer = self.writer()?;
-        let tx = writer
+        writer
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| self.error(error))?;
-        {
-            let mut mark = tx
-                .prepare_cached(
-                    "UPDATE chunks SET embedding_status = 'error', embedding_error = ?2 WHERE chunk_id = ?1",
-                )
-                .map_err(|error| self.error(error))?;
-            for (id, error) in chunks {
-                mark.execute((id.0, error)).map_err(|error| self.error(error))?;
-            }
-        }
-        tx.commit().map_err(|error| self.error(error))
+            .and_then(|tx| {
+                for (id, error) in chunks {
+                    tx.prepare_cached(
+                        "UPDATE chunks SET embedding_status = 'error', embedding_error = ?2 WHERE chunk_id = ?1",
+                    )?
+                    .execute((id.0, error))?;
+                }
+                tx.commit()
+            })
+            .map_err(|error| self.error(error))
     }
 
-    /// Says for all live chunks of a kind how their vectors stand, after the model changed.
-    pub(crate) fn reset_embeddings(&self, kind: IndexKind, status: &str) -> Result<(), IndexError> {
+    /// Has these chunks embedded again: their vector was lost.
+    pub(crate) fn mark_pending(&self, chunks: &[ChunkId]) -> Result<(), IndexError> {
+        let mut writer = self.writer()?;
+        writer
+            .conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|tx| {
+                for id in chunks {
+                    tx.prepare_cached("UPDATE chunks SET embedding_status = 'pending' WHERE chunk_id = ?1")?
+                        .execute([id.0])?;
+                }
+                tx.commit()
+            })
+            .map_err(|error| self.error(error))
+    }
+
+    /// Marks all chunks of a kind as embedded, because their vectors are about to be made anew.
+    pub(crate) fn reset_embeddings(&self, kind: IndexKind) -> Result<(), IndexError> {
         let writer = self.writer()?;
         writer
             .conn
             .execute(
-                "UPDATE chunks SET embedding_status = ?2, embedding_error = NULL \
-                 WHERE index_kind = ?1 AND embedding_status <> ?2",
-                (kind.as_str(), status),
+                "UPDATE chunks SET embedding_status = 'ok', embedding_error = NULL \
+                 WHERE embedding_status <> 'ok' AND index_kind = ?1",
+                [kind.as_str()],
             )
             .map_err(|error| self.error(error))?;
         Ok(())
@@ -151,7 +169,10 @@ impl Catalog {
         let mut purged = 0;
         let generation = self.generation();
         self.update(|tx, _| {
-            tx.execute("DELETE FROM spans WHERE chunk_id IN (SELECT chunk_id FROM chunks WHERE deleted = 1)", [])?;
+            tx.execute(
+                "DELETE FROM spans WHERE chunk_id IN (SELECT chunk_id FROM chunks WHERE deleted = 1)",
+                [],
+            )?;
             purged = tx.execute("DELETE FROM chunks WHERE deleted = 1", [])? as u64;
             tx.execute("DELETE FROM representations WHERE deleted = 1", [])?;
             tx.execute("DELETE FROM documents WHERE deleted = 1", [])?;
@@ -193,7 +214,7 @@ fn apply_in(
     packer: &mut Packer,
     batch: &Batch,
     generation: u64,
-    embedding_status: &str,
+    embedding_status: [&str; 2],
 ) -> rusqlite::Result<(Outcome, bool)> {
     for change in &batch.changes {
         if let DocChange::Put { rep: Some(rep), .. } = change {
@@ -237,7 +258,7 @@ struct DocumentWriter<'a> {
     tx: &'a Transaction<'a>,
     packer: &'a mut Packer,
     generation: i64,
-    embedding_status: &'a str,
+    embedding_status: [&'a str; 2],
     outcome: Outcome,
     changed: bool,
 }
@@ -355,7 +376,6 @@ impl DocumentWriter<'_> {
                 (doc_id, false)
             }
         };
-        self.outcome.documents.push((doc_id, number));
         let known = if is_new { Vec::new() } else { self.representations(doc_id)? };
         let keep = rep.as_ref().map(|rep| rep.rep_type.as_str());
         for old in known.iter().filter(|old| !old.deleted && Some(old.rep_type.as_str()) != keep) {
@@ -389,18 +409,25 @@ impl DocumentWriter<'_> {
     }
 
     fn representations(&self, doc_id: i64) -> rusqlite::Result<Vec<KnownRep>> {
-        let mut statement = self
-            .tx
-            .prepare_cached("SELECT rep_id, rep_type, rep_hash, deleted FROM representations WHERE doc_id = ?1")?;
+        let mut statement = self.tx.prepare_cached(
+            "SELECT rep_id, rep_type, rep_hash, deleted FROM representations WHERE doc_id = ?1",
+        )?;
         let rows = statement.query_map([doc_id], |row| {
-            Ok(KnownRep { rep_id: row.get(0)?, rep_type: row.get(1)?, rep_hash: row.get(2)?, deleted: row.get(3)? })
+            Ok(KnownRep {
+                rep_id: row.get(0)?,
+                rep_type: row.get(1)?,
+                rep_hash: row.get(2)?,
+                deleted: row.get(3)?,
+            })
         })?;
         rows.collect()
     }
 
     fn remove_representation(&mut self, rep_id: i64) -> rusqlite::Result<()> {
         self.changed = true;
-        self.tx.prepare_cached("UPDATE representations SET deleted = 1 WHERE rep_id = ?1")?.execute([rep_id])?;
+        self.tx
+            .prepare_cached("UPDATE representations SET deleted = 1 WHERE rep_id = ?1")?
+            .execute([rep_id])?;
         for (id, live) in self.live_chunks(rep_id)? {
             self.remove_chunk(id, &live)?;
         }
@@ -442,9 +469,8 @@ impl DocumentWriter<'_> {
         };
         let mut gone = before;
         for (position, chunk) in rep.chunks.iter().enumerate() {
-            if let Some((id, moved)) = self.place(rep_id, chunk, &mut gone)? {
-                self.outcome.moved += u64::from(moved);
-                self.outcome.added.push(Added { change: number, chunk: position, id, doc_id });
+            if let Some((id, replaces)) = self.place(rep_id, chunk, &mut gone)? {
+                self.outcome.added.push(Added { change: number, chunk: position, id, doc_id, replaces });
             }
         }
         for (id, live) in gone {
@@ -505,14 +531,16 @@ impl DocumentWriter<'_> {
                 text_hash,
                 chunk.tokens_est,
                 chunk.kind.as_str(),
-                self.embedding_status,
+                self.embedding_status[kind_index(chunk.kind)],
                 self.generation,
                 self.packer.pack(&chunk.text)
             ])?;
         if inserted == 1 {
             let (kind, start, end) = chunk.span.to_parts();
             self.tx
-                .prepare_cached("INSERT INTO spans (chunk_id, span_kind, start, \"end\") VALUES (?1, ?2, ?3, ?4)")?
+                .prepare_cached(
+                    "INSERT INTO spans (chunk_id, span_kind, start, \"end\") VALUES (?1, ?2, ?3, ?4)",
+                )?
                 .execute((id, kind, start, end))?;
         }
         Ok(inserted == 1)
@@ -545,7 +573,7 @@ impl DocumentWriter<'_> {
                     self.generation,
                     text_hash,
                     chunk.kind.as_str(),
-                    self.embedding_status,
+                    self.embedding_status[kind_index(chunk.kind)],
                     self.packer.pack(&chunk.text)
                 ])?;
         }

@@ -10,17 +10,15 @@ mod writer;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tantivy::schema::{
-    Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 use tantivy::{Index, IndexSettings};
 
 use crate::error::IndexError;
 use crate::tokens;
 
-pub(crate) use search::{Scratch, search};
 pub use search::{Bm25, LexicalQuery, QueryTerm};
+pub(crate) use search::{Scratch, search};
 pub(crate) use view::{LexicalView, Verify, kind_index};
 pub(crate) use writer::{LexicalWriter, NewDoc, Slot};
 

@@ -95,7 +95,8 @@ pub(crate) fn search(
             add(scores, touched, posting.entry, weight * (frequency / (frequency + norm)));
         }
         if bm25.path_weight > 0.0 {
-            let path = gather(view, &scope, &term.token, Part::Path, &mut admission, scratch, &mut found.damaged);
+            let path =
+                gather(view, &scope, &term.token, Part::Path, &mut admission, scratch, &mut found.damaged);
             let weight = term.weight * scope.idf(path) * bm25.path_weight;
             let Scratch { scores, touched, postings } = scratch;
             for posting in &*postings {
@@ -204,7 +205,10 @@ fn gather(
     matching
 }
 
-#[expect(clippy::too_many_arguments, reason = "the inner loop of a search, split off so that a panic in it can be caught")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the inner loop of a search, split off so that a panic in it can be caught"
+)]
 fn gather_segment(
     segment: &SegmentView,
     base: u32,
@@ -274,9 +278,7 @@ impl<'a> Places<'a> {
     /// What ties are broken by: the document, and the place in it.
     fn of(&self, row: u32) -> (u32, u32) {
         match self.locate(row) {
-            Some((segment, entry)) => {
-                (segment.docs[entry as usize], segment.ordinals.get_val(entry) as u32)
-            }
+            Some((segment, entry)) => (segment.docs[entry as usize], segment.ordinals.get_val(entry) as u32),
             None => (u32::MAX, row),
         }
     }

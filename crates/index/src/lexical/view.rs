@@ -105,10 +105,13 @@ impl LexicalView {
         check_files(lexical, &meta.segments, verify)?;
         let mut view = LexicalView { generation, ..LexicalView::default() };
         for segment in &meta.segments {
-            let known = before.and_then(|before| before.segments.iter().find(|known| known.id == segment.id()));
+            let known =
+                before.and_then(|before| before.segments.iter().find(|known| known.id == segment.id()));
             let loaded = match known {
                 Some(known) if known.deletes == segment.delete_opstamp() => known.clone(),
-                known => Arc::new(SegmentView::load(lexical, segment, known.map(|known| known.docs.clone()))?),
+                known => {
+                    Arc::new(SegmentView::load(lexical, segment, known.map(|known| known.docs.clone()))?)
+                }
             };
             for (sum, part) in view.live.iter_mut().zip(loaded.live) {
                 sum.chunks += part.chunks;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use model::{ChunkId, IndexKind};
 use tantivy::indexer::{AddOperation, IndexWriterOptions, SegmentWriter};
 use tantivy::query::{BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
-use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 use tantivy::schema::Field;
+use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 use tantivy::{BitSet, DocId, IndexWriter, Score, Segment, SegmentReader, TantivyError};
 
 use super::merge::Tiers;

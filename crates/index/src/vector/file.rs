@@ -280,7 +280,10 @@ pub(super) fn decode(bytes: &[u8], expected: &Expected, verify: bool) -> Result<
         bytes[start..start + 4 * count].chunks_exact(4).map(|four| u32_at(four, 0))
     };
     Ok(BlockParts {
-        labels: bytes[BLOCK_HEADER_BYTES..layout.docs].chunks_exact(8).map(|eight| u64_at(eight, 0) as i64).collect(),
+        labels: bytes[BLOCK_HEADER_BYTES..layout.docs]
+            .chunks_exact(8)
+            .map(|eight| u64_at(eight, 0) as i64)
+            .collect(),
         docs: words(layout.docs, rows).collect(),
         ordinals: words(layout.ordinals, rows).collect(),
         scales: words(layout.scales, rows).map(f32::from_bits).collect(),

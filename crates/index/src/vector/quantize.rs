@@ -62,7 +62,11 @@ mod tests {
     #[test]
     fn cosines_survive() {
         let vector = |seed: u32| -> Vec<f32> {
-            (0u32..100).map(|i| ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97)) >> 16) as f32 / 65536.0 - 0.5).collect()
+            (0u32..100)
+                .map(|i| {
+                    ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97)) >> 16) as f32 / 65536.0 - 0.5
+                })
+                .collect()
         };
         let cosine = |a: &[f32], b: &[f32]| {
             let dot: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();

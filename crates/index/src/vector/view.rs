@@ -72,10 +72,13 @@ impl VectorView {
             other => other?,
         };
         let head = read_head(&file, expected)?;
-        let known = before.filter(|before| before.file_id == head.file_id && before.length <= head.stamp.length);
+        let known =
+            before.filter(|before| before.file_id == head.file_id && before.length <= head.stamp.length);
         let mut view = match known {
             Some(before) => before.clone(),
-            None => VectorView { dimensions: expected.dimensions, length: BLOCKS_OFFSET, ..VectorView::default() },
+            None => {
+                VectorView { dimensions: expected.dimensions, length: BLOCKS_OFFSET, ..VectorView::default() }
+            }
         };
         view.file_id = head.file_id;
         view.generation = head.stamp.generation;
@@ -94,10 +97,6 @@ impl VectorView {
         }
         view.live = view.blocks.iter().map(|block| block.live_rows).sum();
         Ok(view)
-    }
-
-    pub(crate) fn length(&self) -> u64 {
-        self.length
     }
 
     /// True if this is how the file at `path` stands now.
@@ -178,7 +177,13 @@ impl VectorView {
                 if let Some(piece) = pieces.last_mut() {
                     let data = &*block.data;
                     let vector = &data.map[data.vectors + row * stride..data.vectors + (row + 1) * stride];
-                    piece.push(block.labels[row], data.docs[row], data.ordinals[row], data.scales[row], vector);
+                    piece.push(
+                        block.labels[row],
+                        data.docs[row],
+                        data.ordinals[row],
+                        data.scales[row],
+                        vector,
+                    );
                 }
             }
         }
@@ -261,7 +266,9 @@ impl VectorView {
         for block in &mut self.blocks {
             for row in 0..block.labels.len() {
                 let label = block.labels[row];
-                if label != SUPERSEDED && let Some(alive) = alive(label) {
+                if label != SUPERSEDED
+                    && let Some(alive) = alive(label)
+                {
                     block.set(row, alive);
                 }
             }

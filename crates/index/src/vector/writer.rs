@@ -53,10 +53,6 @@ impl VectorWriter {
         &self.path
     }
 
-    pub(crate) fn expected(&self) -> &Expected {
-        &self.expected
-    }
-
     /// What is on disk, as of the last commit.
     pub(crate) fn view(&self) -> &Arc<VectorView> {
         &self.view
@@ -103,6 +99,11 @@ impl VectorWriter {
         self.changes.insert(id.0, now);
     }
 
+    /// Vectors that are not committed yet.
+    pub(crate) fn pending(&self) -> u64 {
+        self.pending.len() as u64
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.pending.len() >= MANY_PENDING
     }
@@ -144,11 +145,13 @@ impl VectorWriter {
                             replaced.insert(block.first + row as u32);
                         }
                     }
-                    moved_away |= matches!(self.changes.get(&label), Some(Some(kind)) if *kind != self.expected.kind);
+                    moved_away |=
+                        matches!(self.changes.get(&label), Some(Some(kind)) if *kind != self.expected.kind);
                 },
             );
         }
-        let mut labels: Vec<i64> = self.pending.keys().copied().filter(|label| !kept.contains(label)).collect();
+        let mut labels: Vec<i64> =
+            self.pending.keys().copied().filter(|label| !kept.contains(label)).collect();
         labels.sort_unstable();
         let mut rows = Rows::default();
         for label in &labels {

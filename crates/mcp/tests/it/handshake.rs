@@ -58,6 +58,7 @@ async fn a_pinned_revision_is_the_only_one() {
 
     let mut new = pinned(ProtocolVersion::V_2026_07_28);
     assert_eq!(new.refused(initialize("2025-11-25")).await, -32022);
+    assert_eq!(new.refused(request(1, "tools/list", json!({}))).await, -32602);
     assert!(new.ask(modern(request(1, "tools/list", json!({})))).await["result"]["tools"].is_array());
 }
 

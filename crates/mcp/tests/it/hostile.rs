@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::stub::{Stub, server};
 use crate::wire::{Wire, call, initialize, modern, request};
 
-/// The specification of the repository tools, case 23: three requests and a notification give three lines.
+/// Three requests and a notification, sent in one breath, give three lines.
 #[tokio::test]
-async fn one_line_out_for_each_request_in_order() {
+async fn case_23_one_line_out_for_each_request_in_order() {
     let mut wire = Wire::new(server(&Stub::new()));
     let mut lines = String::new();
     for message in [

@@ -35,15 +35,13 @@ async fn m14_equal_ids_on_separate_connections_do_not_mix() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn m14_answers_on_one_connection_keep_their_ids() {
     let mut wire = Wire::legacy(server(&Stub::new()), "2025-11-25").await;
-    let (requests, answers) = (0..50, 50);
-    for id in requests {
-        let id = if id % 2 == 0 { json!(id) } else { json!(id.to_string()) };
-        wire.send(call(id.clone(), "stub.echo", json!({ "id": id }))).await;
+    // More than may be in flight at once, in both types of id.
+    let ids = (0..3000).map(|id| if id % 2 == 0 { json!(id) } else { json!(id.to_string()) });
+    let requests = ids.map(|id| call(id.clone(), "stub.echo", json!({ "id": id }))).collect();
+    for answer in wire.exchange(requests).await {
+        assert_eq!(answer["id"], answer["result"]["structuredContent"]["arguments"]["id"], "{answer}");
     }
-    for _ in 0..answers {
-        let answer = wire.next().await;
-        assert_eq!(answer["id"], answer["result"]["structuredContent"]["arguments"]["id"]);
-    }
+    assert!(wire.end().await.is_empty());
 }
 
 #[tokio::test]

@@ -67,6 +67,25 @@ impl Wire {
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{message} was answered {answer}"))
     }
 
+    /// Sends all messages without waiting for answers, reading meanwhile; returns as many lines as were sent.
+    pub(crate) async fn exchange(&mut self, messages: Vec<Value>) -> Vec<Value> {
+        let Wire { to, from, .. } = self;
+        let sending = async {
+            for message in &messages {
+                to.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+            }
+        };
+        let receiving = async {
+            let mut answers = Vec::new();
+            while answers.len() < messages.len() {
+                let line = from.next_line().await.unwrap().expect("the server ended");
+                answers.push(serde_json::from_str(&line).unwrap());
+            }
+            answers
+        };
+        tokio::join!(sending, receiving).1
+    }
+
     /// Closes the input and returns what the server still had to say.
     pub(crate) async fn end(mut self) -> Vec<Value> {
         self.to.shutdown().await.unwrap();

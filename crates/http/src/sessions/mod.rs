@@ -8,26 +8,26 @@
 //! The library never sees the id that the client holds, only a short digest of it, which may appear in logs. And it
 //! reaches a session only through the [`Visit`] of the request being served: what the edge did not admit is not there.
 
-use std::collections::{HashMap, VecDeque};
+mod door;
+mod ended;
+mod visit;
+
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::{Stream, StreamExt};
 use http::HeaderValue;
-use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, InitializeRequestParams, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionHandle, LocalSessionWorker, SessionConfig, SessionError, create_local_session,
-};
-use rmcp::transport::streamable_http_server::session::{
-    RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore,
-    SessionStoreError,
-};
-use rmcp::transport::{Transport, WorkerTransport};
+use rmcp::transport::WorkerTransport;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionHandle, create_local_session};
 
 use crate::clock::Clock;
+
+pub(crate) use door::Door;
+use door::{SessionTransport, WorkerEnd, worker_config};
+use ended::Ended;
+pub(crate) use visit::{Entry, Visit};
 
 /// Once the table is full, a session nobody used after its handshake may be dropped after this long…
 const UNUSED_IDLE: Duration = Duration::from_secs(2);
@@ -35,10 +35,6 @@ const UNUSED_IDLE: Duration = Duration::from_secs(2);
 const USED_IDLE: Duration = Duration::from_secs(5 * 60);
 /// How long after its last request a session falls asleep. The library keeps finished answers for resuming as long.
 const NAP: Duration = Duration::from_secs(60);
-/// How many ended sessions are remembered, so that their clients can be told why.
-const REMEMBERED: usize = 1024;
-/// What a sleeping session may keep of the handshake.
-const MAX_HANDSHAKE: usize = 2048;
 /// Longer than any id we gave out.
 const MAX_ID: usize = 64;
 
@@ -149,8 +145,7 @@ impl Sessions {
         }
         table.sessions.insert(session.key, session.clone());
         drop(table);
-        let visit = Visit { sessions: self.clone(), session };
-        Ok(Entry { visit: Some(visit), id })
+        Ok(Entry::new(Visit::new(self.clone(), session), id))
     }
 
     /// The session behind `id`, if it is alive and this caller's.
@@ -169,7 +164,7 @@ impl Sessions {
         state.seen = now;
         state.used |= counts_as_use;
         drop(state);
-        Ok(Visit { sessions: self.clone(), session })
+        Ok(Visit::new(self.clone(), session))
     }
 
     /// Ends a session because its client says so.
@@ -323,8 +318,8 @@ impl Sessions {
         session.state().worker = Some(Worker { number, handle });
         table.awake.insert(session.key, session.clone());
         drop(table);
-        let end = WorkerEnd { sessions: self.clone(), session: session.clone(), number };
-        Some(SessionTransport { inner: WorkerTransport::spawn(worker), _end: end })
+        let end = WorkerEnd::new(self.clone(), session.clone(), number);
+        Some(SessionTransport::new(WorkerTransport::spawn(worker), end))
     }
 
     /// Puts the longest idle eighth of the awake sessions to sleep; those that kept too little to wake up again end.
@@ -419,29 +414,6 @@ impl State {
     }
 }
 
-/// Recently ended sessions, oldest first.
-#[derive(Default)]
-struct Ended {
-    order: VecDeque<Key>,
-    reasons: HashMap<Key, (Arc<str>, Expiry)>,
-}
-
-impl Ended {
-    fn remember(&mut self, key: Key, owner: Arc<str>, expiry: Expiry) {
-        if self.order.len() >= REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.reasons.remove(&oldest);
-        }
-        self.order.push_back(key);
-        self.reasons.insert(key, (owner, expiry));
-    }
-
-    fn reason(&self, key: &Key, asked_by: &Arc<str>) -> Option<Expiry> {
-        self.reasons.get(key).filter(|(owner, _)| owner == asked_by).map(|(_, expiry)| *expiry)
-    }
-}
-
 /// `sess_` and 128 random bits.
 fn new_id() -> String {
     let mut random = [0; 16];
@@ -459,288 +431,219 @@ fn key_of(id: &[u8]) -> Key {
     key
 }
 
-fn worker_config() -> SessionConfig {
-    let mut config = SessionConfig::default();
-    // Idleness is ours to judge.
-    config.keep_alive = None;
-    config.completed_cache_ttl = NAP;
-    config
-}
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::{Request, Response};
+    use http_body_util::BodyExt;
+    use rmcp::ServerHandler;
+    use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-/// What to keep of a handshake so that it can be replayed; nothing if it is unreasonably long.
-fn remembered(params: &InitializeRequestParams) -> Option<Box<[u8]>> {
-    let mut params = params.clone();
-    params.meta = None;
-    params.client_info.icons = None;
-    let bytes = serde_json::to_vec(&params).ok()?;
-    (bytes.len() <= MAX_HANDSHAKE).then(|| bytes.into_boxed_slice())
-}
+    use super::*;
+    use crate::clock::SystemClock;
 
-/// A session being used by a request, until the answer is out.
-pub(crate) struct Visit {
-    sessions: Arc<Sessions>,
-    session: Arc<Session>,
-}
+    #[derive(Clone)]
+    struct Nothing;
 
-impl Visit {
-    /// What the library is told instead of the id.
-    pub(crate) fn tag(&self) -> HeaderValue {
-        HeaderValue::try_from(self.session.tag()).unwrap_or(HeaderValue::from_static("session"))
-    }
+    impl ServerHandler for Nothing {}
 
-    pub(crate) fn has_ended(&self) -> bool {
-        let state = self.session.state();
-        state.ended || state.worker.is_none()
-    }
+    struct Hand(Mutex<Instant>);
 
-    /// Lets the library reach this session, and no other, while it serves `request`.
-    pub(crate) async fn serve<F: Future>(&self, request: F) -> F::Output {
-        let pass = Pass { sessions: self.sessions.clone(), session: self.session.clone() };
-        PASS.scope(pass, request).await
-    }
-}
-
-impl Drop for Visit {
-    fn drop(&mut self) {
-        let now = self.sessions.clock.now();
-        let mut state = self.session.state();
-        state.open -= 1;
-        state.seen = now;
-        if state.ended && state.open == 0 {
-            state.stop_worker();
-        }
-    }
-}
-
-/// A new session, which exists only once its handshake succeeded.
-pub(crate) struct Entry {
-    visit: Option<Visit>,
-    id: String,
-}
-
-impl Entry {
-    pub(crate) async fn serve<F: Future>(&self, request: F) -> Option<F::Output> {
-        match &self.visit {
-            Some(visit) => Some(visit.serve(request).await),
-            None => None,
+    impl Clock for Hand {
+        fn now(&self) -> Instant {
+            *self.0.lock().unwrap()
         }
     }
 
-    /// The id to give to the client, if the handshake succeeded.
-    pub(crate) fn settle(mut self) -> Option<(HeaderValue, Visit)> {
-        let id = HeaderValue::try_from(&self.id).ok()?;
-        let visit = self.visit.take_if(|visit| !visit.session.state().ended)?;
-        Some((id, visit))
+    struct Fixture {
+        sessions: Arc<Sessions>,
+        clock: Arc<Hand>,
+        service: StreamableHttpService<Nothing, Door>,
+        owner: Arc<str>,
     }
-}
 
-impl Drop for Entry {
-    fn drop(&mut self) {
-        if let Some(visit) = self.visit.take() {
-            visit.sessions.table().remove(&visit.session);
+    impl Fixture {
+        fn new(max_sessions: usize, max_awake: usize) -> Fixture {
+            let limits = SessionLimits {
+                inactivity: Duration::from_secs(3600),
+                max_lifetime: None,
+                max_sessions,
+                max_awake,
+            };
+            let clock = Arc::new(Hand(Mutex::new(Instant::now())));
+            let mut config = StreamableHttpServerConfig::default();
+            config.session_store = Some(Arc::new(Door));
+            Fixture {
+                sessions: Sessions::new(limits, clock.clone()),
+                clock,
+                service: StreamableHttpService::new(|| Ok(Nothing), Arc::new(Door), config),
+                owner: "somebody".into(),
+            }
+        }
+
+        fn advance(&self, seconds: u64) {
+            *self.clock.0.lock().unwrap() += Duration::from_secs(seconds);
+        }
+
+        async fn open(&self, client: &str) -> Result<HeaderValue, Full> {
+            let entry = self.sessions.enter(&self.owner, 0)?;
+            let body = serde_json::json!({
+                "jsonrpc": "2.0", "id": 1, "method": "initialize",
+                "params": {
+                    "protocolVersion": "2025-11-25", "capabilities": {},
+                    "clientInfo": { "name": client, "version": "1" },
+                },
+            });
+            let response = entry.serve(self.service.handle(request(body, None))).await.unwrap();
+            assert_eq!(response.status(), 200);
+            finish(response).await;
+            let (id, _) = entry.settle().expect("negotiated");
+            Ok(id)
+        }
+
+        async fn ping(&self, id: &HeaderValue) -> Result<u16, Gone> {
+            let visit = self.sessions.visit(id, &self.owner, 0, true)?;
+            let body = serde_json::json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+            let response = visit.serve(self.service.handle(request(body, Some(visit.tag())))).await;
+            let status = response.status().as_u16();
+            finish(response).await;
+            Ok(status)
+        }
+
+        fn counts(&self) -> (usize, usize) {
+            let table = self.sessions.table();
+            (table.sessions.len(), table.awake.len())
         }
     }
-}
 
-tokio::task_local! {
-    static PASS: Pass;
-}
-
-/// The session that the request being served may use.
-#[derive(Clone)]
-struct Pass {
-    sessions: Arc<Sessions>,
-    session: Arc<Session>,
-}
-
-impl Pass {
-    fn current() -> Option<Pass> {
-        PASS.try_with(Pass::clone).ok()
-    }
-
-    fn wake(&self) -> Result<SessionTransport, DoorError> {
-        self.sessions.wake(&self.session).ok_or(DoorError::NoSession)
-    }
-
-    fn worker() -> Result<(LocalSessionHandle, u64), DoorError> {
-        PASS.try_with(|pass| {
-            pass.session.state().worker.as_ref().map(|worker| (worker.handle.clone(), worker.number))
-        })
-        .ok()
-        .flatten()
-        .ok_or(DoorError::NoSession)
-    }
-}
-
-/// What the library calls to reach sessions. It holds none: everything goes through the current [`Pass`].
-pub(crate) struct Door;
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DoorError {
-    #[error("there is no session here")]
-    NoSession,
-    #[error(transparent)]
-    Session(#[from] SessionError),
-}
-
-impl SessionManager for Door {
-    type Error = DoorError;
-    type Transport = SessionTransport;
-
-    async fn create_session(&self) -> Result<(SessionId, SessionTransport), DoorError> {
-        let pass = Pass::current().ok_or(DoorError::NoSession)?;
-        Ok((pass.session.tag().into(), pass.wake()?))
-    }
-
-    async fn initialize_session(
-        &self,
-        _: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, DoorError> {
-        let (worker, _) = Pass::worker()?;
-        let answer = worker.initialize(message).await?;
-        if matches!(answer, ServerJsonRpcMessage::Error(_))
-            && let Some(pass) = Pass::current()
-        {
-            pass.sessions.table().remove(&pass.session);
+    fn request(
+        body: serde_json::Value,
+        session: Option<HeaderValue>,
+    ) -> Request<http_body_util::Full<Bytes>> {
+        let mut request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        if let Some(session) = session {
+            request = request.header("mcp-session-id", session);
         }
-        Ok(answer)
+        request.body(http_body_util::Full::new(Bytes::from(body.to_string()))).unwrap()
     }
 
-    async fn has_session(&self, _: &SessionId) -> Result<bool, DoorError> {
-        Ok(Pass::worker().is_ok())
+    async fn finish<B: http_body::Body<Error: std::fmt::Debug>>(response: Response<B>) {
+        response.into_body().collect().await.unwrap();
     }
 
-    /// Called when a worker has ended, which [`WorkerEnd`] knows better: a later worker may serve the session by now.
-    async fn close_session(&self, _: &SessionId) -> Result<(), DoorError> {
-        Ok(())
-    }
-
-    async fn create_stream(
-        &self,
-        _: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, DoorError> {
-        let (worker, number) = Pass::worker()?;
-        let channel = worker.establish_request_wise_channel().await?;
-        worker.push_message(message, channel.http_request_id).await?;
-        Ok(events(channel.inner, number))
-    }
-
-    async fn accept_message(&self, _: &SessionId, message: ClientJsonRpcMessage) -> Result<(), DoorError> {
-        let (worker, _) = Pass::worker()?;
-        Ok(worker.push_message(message, None).await?)
-    }
-
-    async fn create_standalone_stream(
-        &self,
-        _: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, DoorError> {
-        let (worker, number) = Pass::worker()?;
-        let channel = worker.establish_common_channel().await?;
-        Ok(events(channel.inner, number))
-    }
-
-    async fn resume(
-        &self,
-        _: &SessionId,
-        last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, DoorError> {
-        let (worker, number) = Pass::worker()?;
-        let after = after_event(&last_event_id, number).ok_or(SessionError::InvalidEventId)?;
-        let channel = worker.resume(after.parse().map_err(SessionError::from)?).await?;
-        Ok(events(channel.inner, number))
-    }
-
-    async fn restore_session(&self, _: SessionId) -> Result<RestoreOutcome<SessionTransport>, DoorError> {
-        let pass = Pass::current().ok_or(DoorError::NoSession)?;
-        Ok(RestoreOutcome::Restored(pass.wake()?))
-    }
-}
-
-#[async_trait::async_trait]
-impl SessionStore for Door {
-    async fn load(&self, _: &str) -> Result<Option<SessionState>, SessionStoreError> {
-        let handshake = Pass::current().and_then(|pass| pass.session.state().handshake.clone());
-        let Some(handshake) = handshake else { return Ok(None) };
-        Ok(Some(SessionState::new(serde_json::from_slice(&handshake)?)))
-    }
-
-    async fn store(&self, _: &str, state: &SessionState) -> Result<(), SessionStoreError> {
-        if let Some(pass) = Pass::current() {
-            pass.session.state().handshake = remembered(&state.initialize_params);
+    /// The library's tasks end on their own time.
+    async fn until_tasks_are_at_most(count: usize) {
+        let metrics = tokio::runtime::Handle::current().metrics();
+        while metrics.num_alive_tasks() > count {
+            tokio::task::yield_now().await;
         }
-        Ok(())
     }
 
-    async fn delete(&self, _: &str) -> Result<(), SessionStoreError> {
-        Ok(())
-    }
-}
-
-/// Event ids of one worker mean nothing to the next, so they carry its number.
-fn events(
-    mut channel: tokio::sync::mpsc::Receiver<ServerSseMessage>,
-    worker: u64,
-) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
-    futures::stream::poll_fn(move |context| channel.poll_recv(context)).map(move |mut event| {
-        if let Some(id) = &mut event.event_id {
-            let _ = write!(id, "@{worker}");
+    #[tokio::test]
+    async fn m20_d120_abandoned_sessions_leave_nothing_behind() {
+        let fixture = Fixture::new(10_000, 8);
+        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        for _ in 0..3000 {
+            fixture.open("abandons").await.unwrap();
         }
-        event
-    })
-}
-
-/// The library's id of the event to go on with, after the one the client saw last.
-///
-/// The library begins with the event it is given instead of the one after it. On the stream of one request that is
-/// one too early; on the common stream event 0 is also the one that opens the stream, so there it stays.
-fn after_event(last: &str, worker: u64) -> Option<String> {
-    let Some((id, number)) = last.split_once('@') else {
-        return (!last.contains('/')).then(|| last.to_owned());
-    };
-    if number.parse() != Ok(worker) {
-        return None;
-    }
-    match id.split_once('/') {
-        None => Some(id.to_owned()),
-        Some((index, request)) => Some(format!("{}/{request}", index.parse::<usize>().ok()?.checked_add(1)?)),
-    }
-}
-
-/// The library's transport, which tells when the library lets go of it.
-pub(crate) struct SessionTransport {
-    inner: WorkerTransport<LocalSessionWorker>,
-    _end: WorkerEnd,
-}
-
-struct WorkerEnd {
-    sessions: Arc<Sessions>,
-    session: Arc<Session>,
-    number: u64,
-}
-
-impl Drop for WorkerEnd {
-    fn drop(&mut self) {
-        self.sessions.worker_ended(&self.session, self.number);
-    }
-}
-
-impl Transport<RoleServer> for SessionTransport {
-    type Error = <WorkerTransport<LocalSessionWorker> as Transport<RoleServer>>::Error;
-
-    fn send(
-        &mut self,
-        item: ServerJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.inner.send(item)
+        let (sessions, awake) = fixture.counts();
+        assert!(sessions == 3000 && awake <= 8, "{sessions} sessions, {awake} awake");
+        until_tasks_are_at_most(tasks + 8 * 4).await;
+        fixture.advance(3600);
+        fixture.sessions.sweep();
+        assert_eq!(fixture.counts(), (0, 0));
+        until_tasks_are_at_most(tasks).await;
+        let table = fixture.sessions.table();
+        assert!(table.sessions.capacity() < 100 && table.ended.len() <= ended::REMEMBERED);
+        assert_eq!(Arc::strong_count(&fixture.sessions), 1);
     }
 
-    fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
-        self.inner.receive()
+    #[tokio::test]
+    async fn idle_sessions_nap_and_wake() {
+        let fixture = Fixture::new(100, 100);
+        let id = fixture.open("naps").await.unwrap();
+        assert_eq!(fixture.counts(), (1, 1));
+        fixture.advance(59);
+        fixture.sessions.sweep();
+        assert_eq!(fixture.counts(), (1, 1));
+        fixture.advance(1);
+        fixture.sessions.sweep();
+        assert_eq!(fixture.counts(), (1, 0));
+        assert_eq!(fixture.ping(&id).await, Ok(200));
+        assert_eq!(fixture.counts(), (1, 1));
     }
 
-    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
-        self.inner.close()
+    #[tokio::test]
+    async fn a_worker_that_dies_is_replaced() {
+        let fixture = Fixture::new(100, 100);
+        let id = fixture.open("dies").await.unwrap();
+        let handle = {
+            let table = fixture.sessions.table();
+            let session = table.sessions.values().next().unwrap();
+            let state = session.state();
+            state.worker.as_ref().unwrap().handle.clone()
+        };
+        handle.close().await.unwrap();
+        while fixture.counts().1 > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(fixture.ping(&id).await, Ok(200));
+    }
+
+    #[tokio::test]
+    async fn a_handshake_too_long_to_keep_is_not_put_to_sleep_but_dropped_under_pressure() {
+        let fixture = Fixture::new(100, 1);
+        let long = fixture.open(&"x".repeat(door::MAX_HANDSHAKE)).await.unwrap();
+        fixture.advance(120);
+        fixture.sessions.sweep();
+        assert_eq!(fixture.counts(), (1, 1));
+        assert_eq!(fixture.ping(&long).await, Ok(200));
+        fixture.open("next").await.unwrap();
+        assert_eq!(fixture.ping(&long).await, Err(Gone(None)));
+    }
+
+    #[tokio::test]
+    async fn the_least_used_make_room() {
+        let fixture = Fixture::new(4, 4);
+        let used = fixture.open("used").await.unwrap();
+        fixture.ping(&used).await.unwrap();
+        let mut unused = Vec::new();
+        for _ in 0..3 {
+            fixture.advance(1);
+            unused.push(fixture.open("unused").await.unwrap());
+        }
+        fixture.advance(1);
+        let kept = fixture.open("new").await.unwrap();
+        assert_eq!(fixture.ping(&unused[0]).await, Err(Gone(None)), "the oldest of the unused went");
+        for id in [&used, &unused[1], &unused[2], &kept] {
+            assert_eq!(fixture.ping(id).await, Ok(200));
+        }
+        // All are in use now; there is room again only after five minutes.
+        assert_eq!(fixture.open("late").await.err(), Some(Full { retry_after: 2 }));
+        fixture.advance(299);
+        assert!(fixture.open("late").await.is_err());
+        fixture.advance(1);
+        assert!(fixture.open("late").await.is_ok());
+    }
+
+    #[test]
+    fn m12_ids_are_long_and_do_not_repeat() {
+        let ids: std::collections::HashSet<String> = (0..10_000).map(|_| new_id()).collect();
+        assert_eq!(ids.len(), 10_000);
+        assert!(ids.iter().all(|id| id.len() == 37));
+    }
+
+    #[test]
+    fn d121_sweeping_notices_expiry_within_half_the_shorter_timeout() {
+        let interval = |inactivity, max_lifetime| {
+            let limits = SessionLimits { inactivity, max_lifetime, max_sessions: 1, max_awake: 1 };
+            Sessions::new(limits, Arc::new(SystemClock)).sweep_interval()
+        };
+        assert_eq!(interval(Duration::from_secs(20), None), Duration::from_secs(10));
+        assert_eq!(interval(Duration::from_secs(20), Some(Duration::from_secs(8))), Duration::from_secs(4));
+        assert_eq!(interval(Duration::from_secs(86_400), None), NAP / 2);
     }
 }

@@ -1,0 +1,82 @@
+//! A request's hold on a session.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+
+use super::door::Pass;
+use super::{Session, Sessions};
+
+/// A session being used by a request, until the answer is out.
+pub(crate) struct Visit {
+    sessions: Arc<Sessions>,
+    session: Arc<Session>,
+}
+
+impl Visit {
+    /// The caller has counted it as open.
+    pub(super) fn new(sessions: Arc<Sessions>, session: Arc<Session>) -> Visit {
+        Visit { sessions, session }
+    }
+
+    /// What the library is told instead of the id.
+    pub(crate) fn tag(&self) -> HeaderValue {
+        HeaderValue::try_from(self.session.tag()).unwrap_or(HeaderValue::from_static("session"))
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        let state = self.session.state();
+        state.ended || state.worker.is_none()
+    }
+
+    /// Lets the library reach this session, and no other, while it serves `request`.
+    pub(crate) async fn serve<F: Future>(&self, request: F) -> F::Output {
+        Pass::new(self.sessions.clone(), self.session.clone()).while_serving(request).await
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let now = self.sessions.clock.now();
+        let mut state = self.session.state();
+        state.open -= 1;
+        state.seen = now;
+        if state.ended && state.open == 0 {
+            state.stop_worker();
+        }
+    }
+}
+
+/// A new session, which exists only once its handshake succeeded.
+pub(crate) struct Entry {
+    visit: Option<Visit>,
+    id: String,
+}
+
+impl Entry {
+    pub(super) fn new(visit: Visit, id: String) -> Entry {
+        Entry { visit: Some(visit), id }
+    }
+
+    pub(crate) async fn serve<F: Future>(&self, request: F) -> Option<F::Output> {
+        match &self.visit {
+            Some(visit) => Some(visit.serve(request).await),
+            None => None,
+        }
+    }
+
+    /// The id to give to the client, if the handshake succeeded.
+    pub(crate) fn settle(mut self) -> Option<(HeaderValue, Visit)> {
+        let id = HeaderValue::try_from(&self.id).ok()?;
+        let visit = self.visit.take_if(|visit| !visit.session.state().ended)?;
+        Some((id, visit))
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(visit) = self.visit.take() {
+            visit.sessions.table().remove(&visit.session);
+        }
+    }
+}

@@ -1,0 +1,780 @@
+//! Keeping the derived indices in step with the catalog: feeding them what changed, committing, catching up
+//! after a crash, and making them anew when they are damaged.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use model::{ChunkId, Embedder, IndexKind};
+
+use crate::batch::{Batch, DocChange};
+use crate::catalog::{Catalog, Outcome, ReplayRow};
+use crate::error::IndexError;
+use crate::lexical::{self, Lexical, LexicalView, LexicalWriter, NewDoc, Slot, Verify, kind_index};
+use crate::vector::{self, Damage, Expected, PendingRow, VectorView, VectorWriter};
+
+/// Threads that build segments and vectors. Each holds a segment of some 24 MB.
+const THREADS: usize = 2;
+
+/// Less text than this is not worth a second thread.
+const PARALLEL_BYTES: usize = 256 << 10;
+
+/// Chunks that a thread takes at a time: neighbours share their path and are embedded together.
+const GROUP: usize = 16;
+
+/// Files up to this size are checked byte by byte whenever they are opened; larger ones by [`Derived::verify`].
+pub(crate) const VERIFY_AT_OPEN: u64 = 4 << 20;
+
+/// Where a lexical index that is being replaced waits until the new one is complete.
+const DAMAGED_DIR: &str = "lexical.damaged";
+
+const KINDS: [IndexKind; 2] = [IndexKind::Text, IndexKind::Code];
+
+/// What a repair found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairReport {
+    pub lexical: Repaired,
+    pub text_vectors: Repaired,
+    pub code_vectors: Repaired,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Repaired {
+    /// It was whole and up to date.
+    #[default]
+    Nothing,
+    /// It missed some commits.
+    Replayed { chunks: u64 },
+    /// It was made anew, for this reason.
+    Rebuilt { chunks: u64, reason: String },
+}
+
+impl RepairReport {
+    /// True if vectors were lost that may have to be bought again.
+    pub(crate) fn lost_vectors(&self) -> bool {
+        [&self.text_vectors, &self.code_vectors].iter().any(|side| matches!(side, Repaired::Rebuilt { .. }))
+    }
+}
+
+/// What a compaction removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compacted {
+    pub chunks: u64,
+}
+
+/// Compacting below this many tombstones, or this share of all chunks, is not worth it.
+const MANY_DEAD: u64 = 1000;
+const DEAD_SHARE: f64 = 0.25;
+
+/// How a derived index stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// It has been fed everything, though perhaps not committed.
+    Current,
+    /// What was fed since its last commit is incomplete, or lost in a crash: it is to be replayed.
+    Behind,
+    /// It is to be made anew.
+    Broken(String),
+}
+
+pub(crate) struct Derived {
+    dir: PathBuf,
+    catalog: Arc<Catalog>,
+    embedder: Arc<dyn Embedder>,
+    corpus: String,
+    lexical: LexicalSide,
+    vectors: [VectorSide; 2],
+}
+
+struct LexicalSide {
+    dir: PathBuf,
+    opened: Option<Lexical>,
+    /// Opened by the first change: a server that only answers needs no writer's threads.
+    writer: Option<LexicalWriter>,
+    view: LexicalView,
+    dirty: bool,
+    state: State,
+    /// Why it fell behind, if writing failed.
+    failure: Option<IndexError>,
+}
+
+struct VectorSide {
+    kind: IndexKind,
+    writer: VectorWriter,
+    state: State,
+}
+
+/// A chunk on its way into the derived indices.
+struct Item<'a> {
+    doc: NewDoc<'a>,
+    to_lexical: bool,
+    vector: Want,
+}
+
+enum Want {
+    Nothing,
+    Embedding,
+    /// Bought earlier.
+    This(Vec<f32>),
+}
+
+/// What became of the vectors.
+#[derive(Default)]
+struct Fed {
+    embedded: u64,
+    failed: Vec<(ChunkId, String)>,
+}
+
+impl Derived {
+    /// Opens what is there and decides what is wrong with it, but mends nothing.
+    pub(crate) fn open(
+        dir: &Path,
+        catalog: Arc<Catalog>,
+        embedder: Arc<dyn Embedder>,
+        corpus: &str,
+    ) -> Result<Derived, IndexError> {
+        remove_leftovers(dir);
+        let vectors = KINDS.map(|kind| VectorSide {
+            kind,
+            writer: VectorWriter::new(dir.join(vector::file_name(kind)), expected(&*embedder, kind, corpus)),
+            state: State::Behind,
+        });
+        let lexical = LexicalSide {
+            dir: dir.join(lexical::DIR_NAME),
+            opened: None,
+            writer: None,
+            view: LexicalView::default(),
+            dirty: false,
+            state: State::Behind,
+            failure: None,
+        };
+        let mut derived =
+            Derived { dir: dir.to_owned(), catalog, embedder, corpus: corpus.to_owned(), lexical, vectors };
+        let is_new = derived.catalog.content_generation() == 0;
+        let purged = derived.purged_generation()?;
+        derived.open_lexical(is_new, purged)?;
+        let dead = derived.catalog.dead_chunks()?;
+        for side in &mut derived.vectors {
+            let small = std::fs::metadata(side.writer.path()).is_ok_and(|file| file.len() <= VERIFY_AT_OPEN);
+            side.state = match side.writer.open(&dead, small) {
+                Ok(()) => judge(&derived.catalog, side.writer.generation(), purged),
+                Err(Damage::Missing) if is_new => {
+                    side.writer.start_over()?;
+                    State::Current
+                }
+                Err(damage) => State::Broken(damage.to_string()),
+            };
+        }
+        Ok(derived)
+    }
+
+    /// True if something is missing or damaged.
+    pub(crate) fn needs_repair(&self) -> bool {
+        self.lexical.state != State::Current || self.vectors.iter().any(|side| side.state != State::Current)
+    }
+
+    /// What searches may see.
+    pub(crate) fn views(&self) -> (LexicalView, [Arc<VectorView>; 2]) {
+        (self.lexical.view.clone(), self.vectors.each_ref().map(|side| side.writer.view().clone()))
+    }
+
+    /// Vectors that wait for the next commit.
+    pub(crate) fn pending_vectors(&self) -> u64 {
+        self.vectors.iter().map(|side| side.writer.pending()).sum()
+    }
+
+    /// Feeds what a batch changed. Nothing here can fail the batch: it is in the catalog.
+    pub(crate) fn follow(&mut self, batch: &Batch, outcome: &Outcome) -> u64 {
+        if outcome.added.is_empty() && outcome.removed.is_empty() {
+            return 0;
+        }
+        let generation = outcome.generation;
+        let to_lexical = self.lexical.state == State::Current && self.open_writer();
+        if to_lexical && let Some(writer) = &mut self.lexical.writer {
+            let replaced = outcome.added.iter().filter(|added| added.replaces).map(|added| added.id);
+            for id in outcome.removed.iter().map(|(id, _)| *id).chain(replaced) {
+                writer.remove(id, generation);
+            }
+            self.lexical.dirty = true;
+        }
+        let mut items = Vec::with_capacity(outcome.added.len());
+        for added in &outcome.added {
+            let DocChange::Put { path, rep: Some(rep), .. } = &batch.changes[added.change] else { continue };
+            let chunk = &rep.chunks[added.chunk];
+            let doc = NewDoc {
+                id: added.id,
+                doc_id: added.doc_id,
+                ordinal: chunk.ordinal,
+                kind: chunk.kind,
+                generation,
+                path,
+                text: &chunk.text,
+            };
+            let side = &self.vectors[kind_index(chunk.kind)];
+            let wanted = side.state == State::Current && side.wants_embedding(&*self.embedder);
+            items.push(Item {
+                doc,
+                to_lexical,
+                vector: if wanted { Want::Embedding } else { Want::Nothing },
+            });
+        }
+        for side in &mut self.vectors {
+            if side.state == State::Current {
+                outcome.removed.iter().for_each(|(id, _)| side.writer.change(*id, None));
+                items.iter().for_each(|item| side.writer.change(item.doc.id, Some(item.doc.kind)));
+            }
+        }
+        let fed = self.feed(&items);
+        for side in &mut self.vectors {
+            if side.writer.is_full() && side.writer.commit(generation).is_err() {
+                side.state = State::Behind;
+            }
+        }
+        self.note_failures(&fed.failed);
+        fed.embedded
+    }
+
+    /// Says that vectors of a kind were written to the catalog and have to be taken from there.
+    pub(crate) fn fall_behind(&mut self, kind: IndexKind) {
+        let side = &mut self.vectors[kind_index(kind)];
+        if side.state == State::Current {
+            side.state = State::Behind;
+        }
+    }
+
+    /// Brings everything to the catalog's generation and makes it durable.
+    pub(crate) fn commit(&mut self, progress: &dyn Fn(u64, u64)) -> Result<RepairReport, IndexError> {
+        let report = self.catch_up(progress)?;
+        let generation = self.catalog.generation();
+        let mut failed = None;
+        if let Err(error) = self.commit_lexical(generation) {
+            self.lexical.fail(error);
+            failed = self.lexical.failure.take();
+        }
+        for side in &mut self.vectors {
+            if let Err(error) = side.writer.commit(generation) {
+                side.state = State::Behind;
+                failed.get_or_insert(error);
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => {
+                let _ = std::fs::remove_dir_all(self.dir.join(DAMAGED_DIR));
+                Ok(report)
+            }
+        }
+    }
+
+    /// Reads every byte of the derived files; what is damaged will be made anew by the next commit.
+    pub(crate) fn verify(&mut self) {
+        if let (State::Current | State::Behind, Some(opened)) = (&self.lexical.state, &self.lexical.opened)
+            && let Err(error) = LexicalView::load(opened, None, Verify::Everything)
+        {
+            self.lexical.state = State::Broken(error.to_string());
+        }
+        for side in &mut self.vectors {
+            if let State::Current | State::Behind = side.state
+                && let Err(damage) = side.writer.verify()
+            {
+                side.state = State::Broken(damage.to_string());
+            }
+        }
+    }
+
+    /// Removes tombstones for good, when there are many.
+    pub(crate) fn compact(&mut self) -> Result<Compacted, IndexError> {
+        self.commit(&|_, _| {})?;
+        let counts = self.catalog.counts()?;
+        let all = counts.chunks + counts.deleted_chunks;
+        if counts.deleted_chunks < MANY_DEAD || (counts.deleted_chunks as f64) < DEAD_SHARE * all as f64 {
+            return Ok(Compacted::default());
+        }
+        let generation = self.catalog.generation();
+        for side in &mut self.vectors {
+            // A tombstone may go only when no file has the vector any more: afterwards nothing says it is dead.
+            if side.writer.view().live < side.writer.view().rows {
+                side.writer.rewrite(generation)?;
+            }
+        }
+        let chunks = self.catalog.purge()?;
+        self.commit(&|_, _| {})?;
+        Ok(Compacted { chunks })
+    }
+
+    fn open_lexical(&mut self, is_new: bool, purged: u64) -> Result<(), IndexError> {
+        let side = &mut self.lexical;
+        if !Lexical::exists(&side.dir) {
+            if is_new {
+                side.opened = Some(Lexical::create(&side.dir, &self.corpus)?);
+                side.state = State::Current;
+            } else {
+                side.state = State::Broken("it is missing".to_owned());
+            }
+            return Ok(());
+        }
+        let loaded = Lexical::open(&side.dir, &self.corpus).and_then(|opened| {
+            let view = LexicalView::load(&opened, None, Verify::UpTo(VERIFY_AT_OPEN))?;
+            Ok((opened, view))
+        });
+        match loaded {
+            Ok((opened, view)) => {
+                side.state = judge(&self.catalog, view.generation, purged);
+                side.opened = Some(opened);
+                side.view = view;
+            }
+            Err(error) => side.state = State::Broken(error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// True if there is a writer for the lexical index now; else it falls behind.
+    fn open_writer(&mut self) -> bool {
+        if self.lexical.writer.is_none() {
+            let opened = match &self.lexical.opened {
+                Some(opened) => LexicalWriter::open(opened, THREADS),
+                None => Err(IndexError::Lexical { detail: "it is not open".to_owned() }),
+            };
+            match opened {
+                Ok(writer) => self.lexical.writer = Some(writer),
+                Err(error) => self.lexical.fail(error),
+            }
+        }
+        self.lexical.writer.is_some()
+    }
+
+    fn commit_lexical(&mut self, generation: u64) -> Result<(), IndexError> {
+        let side = &mut self.lexical;
+        if side.dirty || side.view.generation < self.catalog.content_generation() {
+            if side.writer.is_none() {
+                let opened = side
+                    .opened
+                    .as_ref()
+                    .ok_or(IndexError::Lexical { detail: "it is not open".to_owned() })?;
+                side.writer = Some(LexicalWriter::open(opened, THREADS)?);
+            }
+            if let Some(writer) = &mut side.writer {
+                writer.commit(generation)?;
+            }
+            side.dirty = false;
+        }
+        if let Some(opened) = &side.opened {
+            side.view = LexicalView::load(opened, Some(&side.view), Verify::Nothing)?;
+        }
+        Ok(())
+    }
+
+    /// Replays what derived indices have missed, in one pass over the catalog.
+    fn catch_up(&mut self, progress: &dyn Fn(u64, u64)) -> Result<RepairReport, IndexError> {
+        let mut report = RepairReport::default();
+        if !self.needs_repair() {
+            return Ok(report);
+        }
+        let lexical_from = self.start_lexical(&mut report)?;
+        let vectors_from = [
+            self.start_vectors(0, &mut report.text_vectors)?,
+            self.start_vectors(1, &mut report.code_vectors)?,
+        ];
+        let starts = [lexical_from, vectors_from[0], vectors_from[1]];
+        let Some(after) = starts.iter().flatten().min().copied() else { return Ok(report) };
+        let total = self.catalog.changed_since(after)?;
+        progress(0, total);
+        if starts.iter().flatten().any(|start| *start > 0) {
+            self.replay_removals(lexical_from, vectors_from)?;
+        }
+        let mut done = 0;
+        let mut fed_to = [0u64; 3];
+        let catalog = self.catalog.clone();
+        catalog.replay(after, |rows| {
+            let items = self.replay_items(rows, lexical_from, vectors_from)?;
+            for item in &items {
+                fed_to[0] += u64::from(item.to_lexical);
+                let vectors = kind_index(item.doc.kind);
+                if vectors_from[vectors].is_some_and(|from| item.doc.generation > from) {
+                    self.vectors[vectors].writer.change(item.doc.id, Some(item.doc.kind));
+                    fed_to[1 + vectors] += 1;
+                }
+            }
+            let fed = self.feed(&items);
+            self.note_failures(&fed.failed);
+            for (side, from) in self.vectors.iter_mut().zip(vectors_from) {
+                if let (true, Some(from)) = (side.writer.is_full(), from) {
+                    // Not complete yet: a crash now must replay from the same commit again.
+                    side.writer.commit(from)?;
+                }
+            }
+            done += rows.len() as u64;
+            progress(done.min(total), total);
+            Ok(())
+        })?;
+        if lexical_from.is_some() {
+            if self.lexical.writer.is_none() {
+                return Err(self.lexical.failure());
+            }
+            self.lexical.state = State::Current;
+            self.lexical.dirty = true;
+        }
+        for (side, from) in self.vectors.iter_mut().zip(vectors_from) {
+            if from.is_some() {
+                side.state = State::Current;
+            }
+        }
+        for (repaired, fed) in
+            [&mut report.lexical, &mut report.text_vectors, &mut report.code_vectors].into_iter().zip(fed_to)
+        {
+            match repaired {
+                Repaired::Nothing => {}
+                Repaired::Replayed { chunks } | Repaired::Rebuilt { chunks, .. } => *chunks = fed,
+            }
+        }
+        progress(total, total);
+        Ok(report)
+    }
+
+    /// Prepares the lexical index for a replay. Returns the commit after which it begins.
+    fn start_lexical(&mut self, report: &mut RepairReport) -> Result<Option<u64>, IndexError> {
+        let side = &mut self.lexical;
+        if side.state == State::Behind {
+            // What the last commit holds must be read from it: a failure may have come after it succeeded.
+            side.writer = None;
+            let loaded = Lexical::open(&side.dir, &self.corpus).and_then(|opened| {
+                let view = LexicalView::load(&opened, Some(&side.view), Verify::Nothing)?;
+                Ok((opened, view))
+            });
+            match loaded {
+                Ok((opened, view)) => {
+                    side.opened = Some(opened);
+                    side.view = view;
+                }
+                Err(error) => side.state = State::Broken(error.to_string()),
+            }
+        }
+        let from = match &side.state {
+            State::Current => return Ok(None),
+            State::Behind => {
+                report.lexical = Repaired::Replayed { chunks: 0 };
+                side.view.generation
+            }
+            State::Broken(reason) => {
+                tracing::warn!(reason, "the lexical index is made anew");
+                report.lexical = Repaired::Rebuilt { chunks: 0, reason: reason.clone() };
+                side.writer = None;
+                side.opened = None;
+                let away = self.dir.join(DAMAGED_DIR);
+                let _ = std::fs::remove_dir_all(&away);
+                match std::fs::rename(&side.dir, &away) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(IndexError::io(&side.dir, error));
+                    }
+                    _ => {}
+                }
+                side.opened = Some(Lexical::create(&side.dir, &self.corpus)?);
+                // A crash from here on finds an empty index, which is only behind.
+                side.view = LexicalView::default();
+                side.state = State::Behind;
+                0
+            }
+        };
+        if !self.open_writer() {
+            return Err(self.lexical.failure());
+        }
+        Ok(Some(from))
+    }
+
+    fn start_vectors(&mut self, number: usize, report: &mut Repaired) -> Result<Option<u64>, IndexError> {
+        let side = &mut self.vectors[number];
+        match &side.state {
+            State::Current => Ok(None),
+            State::Behind => {
+                *report = Repaired::Replayed { chunks: 0 };
+                side.writer.forget();
+                Ok(Some(side.writer.generation()))
+            }
+            State::Broken(reason) => {
+                tracing::warn!(reason, kind = %side.kind, "the vector index is made anew");
+                *report = Repaired::Rebuilt { chunks: 0, reason: reason.clone() };
+                side.writer.start_over()?;
+                side.state = State::Behind;
+                if side.wants_embedding(&*self.embedder) {
+                    self.catalog.reset_embeddings(side.kind)?;
+                }
+                Ok(Some(0))
+            }
+        }
+    }
+
+    /// Tells what is to be replayed about everything that changed, tombstones included.
+    fn replay_removals(
+        &mut self,
+        lexical_from: Option<u64>,
+        vectors_from: [Option<u64>; 2],
+    ) -> Result<(), IndexError> {
+        let starts = [lexical_from, vectors_from[0], vectors_from[1]];
+        let Some(after) = starts.iter().flatten().filter(|start| **start > 0).min() else { return Ok(()) };
+        for change in self.catalog.changes(*after)? {
+            if let (Some(writer), Some(from @ 1..)) = (&mut self.lexical.writer, lexical_from)
+                && change.generation > from
+            {
+                writer.remove(change.id, change.generation);
+            }
+            for (side, from) in self.vectors.iter_mut().zip(vectors_from) {
+                if let Some(from @ 1..) = from
+                    && change.generation > from
+                {
+                    side.writer.change(change.id, change.now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replay_items<'a>(
+        &self,
+        rows: &'a [ReplayRow],
+        lexical_from: Option<u64>,
+        vectors_from: [Option<u64>; 2],
+    ) -> Result<Vec<Item<'a>>, IndexError> {
+        let mut items = Vec::with_capacity(rows.len());
+        let mut lost = Vec::new();
+        for row in rows {
+            let side = &self.vectors[kind_index(row.kind)];
+            let mut vector = Want::Nothing;
+            if vectors_from[kind_index(row.kind)].is_some_and(|from| row.generation > from) {
+                if side.wants_embedding(&*self.embedder) {
+                    vector = Want::Embedding;
+                } else if row.embedded {
+                    let model = self.embedder.model(row.kind);
+                    match self.catalog.bought_vector(model, &row.text_hash)? {
+                        Some(bought) => vector = Want::This(bought),
+                        None => lost.push(row.id),
+                    }
+                }
+            }
+            items.push(Item {
+                doc: NewDoc {
+                    id: row.id,
+                    doc_id: row.doc_id,
+                    ordinal: row.ordinal,
+                    kind: row.kind,
+                    generation: row.generation,
+                    path: &row.path,
+                    text: &row.text,
+                },
+                to_lexical: lexical_from.is_some_and(|from| row.generation > from),
+                vector,
+            });
+        }
+        if !lost.is_empty() {
+            self.catalog.mark_pending(&lost)?;
+        }
+        Ok(items)
+    }
+
+    /// Indexes and embeds, on several threads where it is worth it.
+    fn feed(&mut self, items: &[Item<'_>]) -> Fed {
+        let bytes: usize = items.iter().map(|item| item.doc.text.len()).sum();
+        let threads = if bytes < PARALLEL_BYTES { 1 } else { THREADS };
+        let next = AtomicUsize::new(0);
+        let embedder = &*self.embedder;
+        let strides = KINDS.map(|kind| vector::stride(embedder.dimensions(kind)));
+        let mut slots: Vec<Option<&mut Slot>> = match &mut self.lexical.writer {
+            Some(writer) => {
+                writer.expect(bytes);
+                writer.slots().iter_mut().map(Some).collect()
+            }
+            None => (0..THREADS).map(|_| None).collect(),
+        };
+        slots.truncate(threads);
+        let work = |slot| work(slot, items, &next, embedder, strides);
+        let results: Vec<Work> = if threads == 1 {
+            slots.into_iter().map(work).collect()
+        } else {
+            std::thread::scope(|scope| {
+                let handles: Vec<_> = slots.into_iter().map(|slot| scope.spawn(move || work(slot))).collect();
+                handles.into_iter().map(|handle| handle.join().unwrap_or_else(|_| Work::panicked())).collect()
+            })
+        };
+        let mut fed = Fed::default();
+        let mut lost_vectors = false;
+        for result in results {
+            if let Err(error) = result.lexical {
+                self.lexical.fail(error);
+            }
+            lost_vectors |= result.panicked;
+            for (number, row) in result.rows {
+                let doc = &items[number].doc;
+                self.vectors[kind_index(doc.kind)].writer.add(doc.id, row);
+                fed.embedded += 1;
+            }
+            fed.failed.extend(result.failed);
+        }
+        if lost_vectors {
+            self.vectors.iter_mut().for_each(|side| side.state = State::Behind);
+        }
+        fed
+    }
+
+    fn note_failures(&self, failed: &[(ChunkId, String)]) {
+        if !failed.is_empty()
+            && let Err(error) = self.catalog.mark_unembedded(failed)
+        {
+            tracing::warn!(%error, "failed embeddings could not be recorded");
+        }
+    }
+
+    fn purged_generation(&self) -> Result<u64, IndexError> {
+        Ok(self.catalog.setting("purged_generation")?.and_then(|value| value.parse().ok()).unwrap_or(0))
+    }
+}
+
+impl LexicalSide {
+    fn fail(&mut self, error: IndexError) {
+        tracing::warn!(%error, "the lexical index fell behind");
+        self.writer = None;
+        self.state = State::Behind;
+        self.failure = Some(error);
+    }
+
+    fn failure(&mut self) -> IndexError {
+        self.failure.take().unwrap_or(IndexError::Lexical { detail: "it cannot be written".to_owned() })
+    }
+}
+
+impl VectorSide {
+    /// True where vectors are made as chunks come, not bought later.
+    fn wants_embedding(&self, embedder: &dyn Embedder) -> bool {
+        !embedder.is_costly() && embedder.dimensions(self.kind) > 0
+    }
+}
+
+pub(crate) fn expected(embedder: &dyn Embedder, kind: IndexKind, corpus: &str) -> Expected {
+    Expected::new(kind, embedder.dimensions(kind), embedder.model(kind), corpus)
+}
+
+/// Compares the commit that a derived index holds with the catalog.
+fn judge(catalog: &Catalog, holds: u64, purged: u64) -> State {
+    if holds > catalog.generation() {
+        State::Broken("it is ahead of the catalog".to_owned())
+    } else if holds >= catalog.content_generation() {
+        State::Current
+    } else if holds < purged {
+        State::Broken("tombstones it had to hear of are purged".to_owned())
+    } else {
+        State::Behind
+    }
+}
+
+/// Removes what a crash left half-made.
+fn remove_leftovers(dir: &Path) {
+    for kind in KINDS {
+        let _ = std::fs::remove_file(dir.join(vector::file_name(kind)).with_extension("hnsw.tmp"));
+    }
+    if dir.join(lexical::DIR_NAME).exists() {
+        let _ = std::fs::remove_dir_all(dir.join(DAMAGED_DIR));
+    }
+}
+
+/// What one thread did.
+struct Work {
+    lexical: Result<(), IndexError>,
+    rows: Vec<(usize, PendingRow)>,
+    failed: Vec<(ChunkId, String)>,
+    panicked: bool,
+}
+
+impl Work {
+    fn panicked() -> Work {
+        Work {
+            lexical: Err(IndexError::Lexical { detail: "a thread panicked".to_owned() }),
+            rows: Vec::new(),
+            failed: Vec::new(),
+            panicked: true,
+        }
+    }
+}
+
+fn work(
+    mut slot: Option<&mut Slot>,
+    items: &[Item<'_>],
+    next: &AtomicUsize,
+    embedder: &dyn Embedder,
+    strides: [usize; 2],
+) -> Work {
+    let mut done = Work { lexical: Ok(()), rows: Vec::new(), failed: Vec::new(), panicked: false };
+    loop {
+        let start = next.fetch_add(GROUP, Ordering::Relaxed);
+        if start >= items.len() {
+            return done;
+        }
+        let group = start..items.len().min(start + GROUP);
+        if let (Some(slot), Ok(())) = (&mut slot, &done.lexical) {
+            let added = items[group.clone()]
+                .iter()
+                .filter(|item| item.to_lexical)
+                .try_for_each(|item| slot.add(&item.doc));
+            done.lexical = added;
+        }
+        for (kind, stride) in KINDS.into_iter().zip(strides) {
+            let wanted: Vec<usize> = group
+                .clone()
+                .filter(|number| {
+                    items[*number].doc.kind == kind && matches!(items[*number].vector, Want::Embedding)
+                })
+                .collect();
+            embed(items, &wanted, kind, stride, embedder, &mut done);
+            for number in group.clone() {
+                if let (true, Want::This(bought)) = (items[number].doc.kind == kind, &items[number].vector) {
+                    done.rows.push((number, pending_row(&items[number].doc, bought, stride)));
+                }
+            }
+        }
+    }
+}
+
+/// Embeds some chunks together, and one by one if that fails, to know which of them it was.
+fn embed(
+    items: &[Item<'_>],
+    wanted: &[usize],
+    kind: IndexKind,
+    stride: usize,
+    embedder: &dyn Embedder,
+    done: &mut Work,
+) {
+    if wanted.is_empty() {
+        return;
+    }
+    let texts: Vec<&str> = wanted.iter().map(|number| items[*number].doc.text).collect();
+    match embed_checked(embedder, kind, &texts) {
+        Ok(vectors) => {
+            for (number, vector) in wanted.iter().zip(vectors) {
+                done.rows.push((*number, pending_row(&items[*number].doc, &vector, stride)));
+            }
+        }
+        Err(error) if wanted.len() == 1 => done.failed.push((items[wanted[0]].doc.id, error)),
+        Err(_) => {
+            for number in wanted {
+                embed(items, &[*number], kind, stride, embedder, done);
+            }
+        }
+    }
+}
+
+/// Embeds and makes sure that every vector is there and has its size.
+pub(crate) fn embed_checked(
+    embedder: &dyn Embedder,
+    kind: IndexKind,
+    texts: &[&str],
+) -> Result<Vec<Vec<f32>>, String> {
+    let vectors = embedder.embed(kind, texts).map_err(|error| error.to_string())?;
+    let dimensions = embedder.dimensions(kind);
+    if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimensions) {
+        return Err("the embedder returned vectors of another number or size".to_owned());
+    }
+    Ok(vectors)
+}
+
+fn pending_row(doc: &NewDoc<'_>, vector: &[f32], stride: usize) -> PendingRow {
+    let mut bytes = Vec::with_capacity(stride);
+    let scale = vector::quantize(vector, stride, &mut bytes);
+    PendingRow { doc: doc.doc_id as u32, ordinal: doc.ordinal, scale, vector: bytes.into_boxed_slice() }
+}

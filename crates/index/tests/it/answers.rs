@@ -1,0 +1,362 @@
+//! What is found, in which order, with which score; and that it does not depend on history.
+
+use index::{Bm25, LexicalQuery, QueryTerm};
+use model::{DocType, IndexKind};
+use proptest::prelude::*;
+
+use crate::support::{
+    State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, terms, vector,
+};
+
+#[test]
+fn bm25_is_what_the_formula_says() {
+    let state = State::new();
+    let index = state.writer();
+    // Lengths 4, 2 and 3; "alpha" in two of three chunks.
+    apply(
+        &index,
+        vec![put("x/1", "alpha alpha beta gamma"), put("x/2", "alpha delta"), put("x/3", "beta gamma delta")],
+    );
+    index.publish().unwrap();
+    let snapshot = index.snapshot();
+    let hits = snapshot.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 10 });
+    let idf = (1.0f64 + (3.0 - 2.0 + 0.5) / (2.0 + 0.5)).ln();
+    let score = |tf: f64, length: f64| idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / 3.0));
+    assert_eq!(hits.len(), 2);
+    let wanted = [score(2.0, 4.0), score(1.0, 2.0)];
+    for (hit, wanted) in hits.iter().zip(wanted) {
+        assert!((f64::from(hit.score) - wanted).abs() < 1e-6, "{} {wanted}", hit.score);
+    }
+    // Twice the weight, twice the score; and a term in the path counts.
+    let double = [QueryTerm { token: "alpha".to_owned(), weight: 2.0 }];
+    let twice = snapshot.lexical(&LexicalQuery { terms: &double, kind: None, admit: None, limit: 10 });
+    assert!((twice[0].score - 2.0 * hits[0].score).abs() < 1e-5);
+    let by_path = snapshot.lexical(&LexicalQuery { terms: &terms("3"), kind: None, admit: None, limit: 10 });
+    assert_eq!(by_path.len(), 1);
+    let bm25 = Bm25 { path_weight: 0.0, ..Bm25::default() };
+    let query = LexicalQuery { terms: &terms("3"), kind: None, admit: None, limit: 10 };
+    assert!(snapshot.lexical_with(&query, &bm25).is_empty());
+    let ignored = [QueryTerm { token: "alpha".to_owned(), weight: 0.0 }];
+    assert!(
+        snapshot.lexical(&LexicalQuery { terms: &ignored, kind: None, admit: None, limit: 10 }).is_empty()
+    );
+}
+
+#[test]
+fn statistics_are_those_of_the_kind_and_of_the_living() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "alpha beta"), put("b.md", "alpha gamma delta")]);
+    index.publish().unwrap();
+    let alone = lexical(&index.snapshot(), "alpha beta", Some(IndexKind::Text));
+    apply(&index, (0..40).map(|n| put(&format!("{n}.rs"), "alpha alpha beta filler")).collect());
+    apply(&index, (0..40).map(|n| put(&format!("{n}.txt"), "beta beta alpha filler")).collect());
+    index.publish().unwrap();
+    assert_ne!(lexical(&index.snapshot(), "alpha beta", Some(IndexKind::Text)), alone);
+    apply(&index, (0..40).map(|n| delete(&format!("{n}.txt"))).collect());
+    index.publish().unwrap();
+    assert_eq!(lexical(&index.snapshot(), "alpha beta", Some(IndexKind::Text)), alone);
+}
+
+#[test]
+fn ties_are_broken_by_path_then_position() {
+    let state = State::new();
+    let index = state.writer();
+    let same = "alpha\n\nalpha\n\nalpha";
+    for path in ["c.md", "a.md", "b/é.md", "b/z.md", "B.md"] {
+        apply(&index, vec![put(path, same)]);
+        index.publish().unwrap();
+    }
+    let wanted: Vec<(&str, u32)> = ["B.md", "a.md", "b/z.md", "b/é.md", "c.md"]
+        .into_iter()
+        .flat_map(|path| (0..3).map(move |ordinal| (path, ordinal)))
+        .collect();
+    let order = |answer: Vec<(String, u32)>| -> Vec<(String, u32)> {
+        answer
+            .into_iter()
+            .map(|(name, _)| {
+                let (path, rest) = name.split_once('#').unwrap();
+                (path.to_owned(), rest.split(' ').next().unwrap().parse().unwrap())
+            })
+            .collect()
+    };
+    let wanted: Vec<(String, u32)> =
+        wanted.into_iter().map(|(path, ordinal)| (path.to_owned(), ordinal)).collect();
+    assert_eq!(order(lexical(&index.snapshot(), "alpha", None)), wanted);
+    assert_eq!(order(by_vector(&index.snapshot(), "alpha", IndexKind::Text)), wanted);
+    // A limit cuts the same order.
+    let snapshot = index.snapshot();
+    let first = snapshot.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 7 });
+    let all = snapshot.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 100 });
+    assert_eq!(first, all[..7]);
+    let first = snapshot.vector(IndexKind::Text, &vector("alpha"), 7, None);
+    let all = snapshot.vector(IndexKind::Text, &vector("alpha"), 100, None);
+    assert_eq!(first, all[..7]);
+    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 0, None).is_empty());
+}
+
+#[test]
+fn a_chunk_that_only_moves_within_its_document_is_found_at_its_new_place() {
+    let state = State::new();
+    let index = state.writer();
+    let index::DocChange::Put { rep: Some(rep), .. } = put("a.md", "alpha\n\nbeta\n\nalpha beta") else {
+        unreachable!()
+    };
+    let three = rep.chunks;
+    apply(
+        &index,
+        vec![
+            crate::support::put_chunks("a.md", "three", IndexKind::Text, three.clone()),
+            put("b.md", "beta"),
+        ],
+    );
+    index.publish().unwrap();
+    let mut two = three[1..].to_vec();
+    two.iter_mut().for_each(|chunk| chunk.ordinal -= 1);
+    let change = crate::support::put_chunks("a.md", "two", IndexKind::Text, two);
+    let applied = apply(&index, vec![change.clone()]);
+    assert_eq!((applied.chunks_added, applied.chunks_removed), (0, 1));
+    index.publish().unwrap();
+    let fresh = State::new();
+    let once = fresh.writer();
+    apply(&once, vec![change, put("b.md", "beta")]);
+    once.publish().unwrap();
+    assert_eq!(all_answers(&index.snapshot()), all_answers(&once.snapshot()));
+    drop(index);
+    assert_eq!(all_answers(&state.writer().snapshot()), all_answers(&once.snapshot()));
+}
+
+#[test]
+fn filters_restrict_hits_but_not_scores() {
+    let state = State::new();
+    let index = state.writer();
+    apply(
+        &index,
+        vec![put("src/a.rs", "alpha beta"), put("src/b.md", "alpha"), put("doc/a.md", "alpha gamma")],
+    );
+    index.publish().unwrap();
+    let snapshot = index.snapshot();
+    let all = lexical(&snapshot, "alpha", None);
+    let in_src = |path: &str, _: DocType| path.starts_with("src/");
+    let asked = std::cell::Cell::new(0);
+    let counted = |path: &str, doc_type: DocType| {
+        asked.set(asked.get() + 1);
+        in_src(path, doc_type)
+    };
+    let hits = snapshot.lexical(&LexicalQuery {
+        terms: &terms("alpha beta a"),
+        kind: None,
+        admit: Some(&counted),
+        limit: 10,
+    });
+    assert_eq!(hits.len(), 2);
+    assert_eq!(asked.get(), 3, "once per document");
+    let hits = snapshot.lexical(&LexicalQuery {
+        terms: &terms("alpha"),
+        kind: None,
+        admit: Some(&in_src),
+        limit: 10,
+    });
+    let scores: Vec<u32> = hits.iter().map(|hit| hit.score.to_bits()).collect();
+    let wanted: Vec<u32> =
+        all.iter().filter(|(name, _)| name.starts_with("src/")).map(|(_, bits)| *bits).collect();
+    assert_eq!(scores, wanted);
+    let markdown = |_: &str, doc_type: DocType| doc_type == DocType::Md;
+    let hits = snapshot.vector(IndexKind::Text, &vector("alpha"), 10, Some(&markdown));
+    assert_eq!(hits.len(), 2);
+    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 10, Some(&|_, _| false)).is_empty());
+    assert!(snapshot.vector(IndexKind::Text, &[0.5; 3], 10, None).is_empty(), "another number of dimensions");
+    assert!(snapshot.vector(IndexKind::Text, &[0.0; 24], 10, None).is_empty());
+}
+
+#[test]
+fn text_in_any_script_is_found() {
+    let state = State::new();
+    let index = state.writer();
+    apply(
+        &index,
+        vec![
+            put("ja.md", "全文検索エンジンの設計"),
+            put("zh.md", "数据库索引损坏时自动修复"),
+            put("ko.md", "한국어 형태소 분석"),
+            put("th.md", "ภาษาไทยไม่มีช่องว่าง"),
+            put("ru.md", "Полнотекстовый поиск"),
+            put("fr.md", "Le café crème déjà servi"),
+        ],
+    );
+    index.publish().unwrap();
+    for (query, path) in [
+        ("検索", "ja.md"),
+        ("エンジン", "ja.md"),
+        ("自动修复", "zh.md"),
+        ("형태소", "ko.md"),
+        ("ไทย", "th.md"),
+        ("ПОИСК", "ru.md"),
+        ("cafe DEJA", "fr.md"),
+        ("Crème", "fr.md"),
+    ] {
+        assert_eq!(paths(&lexical(&index.snapshot(), query, None)), [path], "{query}");
+    }
+}
+
+#[test]
+fn a_token_without_end_does_no_harm() {
+    let state = State::new();
+    let index = state.writer();
+    let monster = "x".repeat(5 << 20);
+    let wide = "ж".repeat(1 << 20);
+    apply(
+        &index,
+        vec![put("a.md", &monster), put("b.md", &format!("alpha {wide} beta")), put("c.md", "alpha")],
+    );
+    index.publish().unwrap();
+    assert_eq!(paths(&lexical(&index.snapshot(), &monster, None)), ["a.md"]);
+    assert_eq!(paths(&lexical(&index.snapshot(), "beta", None)), ["b.md"]);
+    assert_eq!(lexical(&index.snapshot(), "alpha", None).len(), 2);
+}
+
+#[test]
+fn empty_questions_and_empty_chunks() {
+    let state = State::new();
+    let index = state.writer();
+    let snapshot = index.snapshot();
+    assert!(lexical(&snapshot, "alpha", None).is_empty());
+    assert!(by_vector(&snapshot, "alpha", IndexKind::Text).is_empty());
+    apply(&index, vec![put("a.md", "\t"), put("b.md", "..."), put("c.md", "alpha")]);
+    index.publish().unwrap();
+    let snapshot = index.snapshot();
+    assert!(lexical(&snapshot, "", None).is_empty());
+    assert_eq!(paths(&lexical(&snapshot, "alpha", None)), ["c.md"]);
+    assert_eq!(snapshot.live_chunks(IndexKind::Text), 3);
+}
+
+#[test]
+fn a_snapshot_does_not_change() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "alpha"), put("b.md", "alpha beta")]);
+    index.publish().unwrap();
+    let old = index.snapshot();
+    let hits = old.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 9 });
+    apply(&index, vec![delete("a.md"), put("c.md", "alpha")]);
+    index.publish().unwrap();
+    assert_eq!(
+        old.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 9 }),
+        hits
+    );
+    assert!(index.snapshot().id() > old.id());
+    assert_eq!((old.generation().0, index.snapshot().generation().0), (1, 2));
+    let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+    assert_eq!(old.chunks(&ids).unwrap().len(), 1, "but what is gone is not shown");
+}
+
+/// One step of a history.
+#[derive(Debug, Clone)]
+enum Step {
+    Put {
+        path: usize,
+        words: Vec<usize>,
+        code: bool,
+    },
+    Delete {
+        path: usize,
+    },
+    Publish,
+    Reopen,
+    /// The process dies: nothing is published, nothing closed in order.
+    Crash,
+}
+
+fn path(number: usize) -> String {
+    ["src/main.rs", "src/alpha.rs", "doc/beta.md", "notes/検索.md", "a", "z/deep/er/config.md"][number]
+        .to_owned()
+}
+
+fn text(words: &[usize]) -> String {
+    let mut text = String::new();
+    for (position, word) in words.iter().enumerate() {
+        text.push_str(WORDS[*word]);
+        text.push_str(if position % 3 == 2 { "\n\n" } else { " " });
+    }
+    text
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0..6usize, prop::collection::vec(0..WORDS.len(), 0..14), any::<bool>())
+            .prop_map(|(path, words, code)| Step::Put { path, words, code }),
+        2 => (0..6usize).prop_map(|path| Step::Delete { path }),
+        3 => Just(Step::Publish),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::Crash),
+    ]
+}
+
+fn check_history(steps: &[Step]) {
+    let state = State::new();
+    let mut index = state.writer();
+    let mut now: std::collections::BTreeMap<usize, (String, IndexKind)> = Default::default();
+    for step in steps {
+        match step {
+            Step::Put { path: number, words, code } => {
+                let kind = if *code { IndexKind::Code } else { IndexKind::Text };
+                apply(&index, vec![put_as(&path(*number), &text(words), kind)]);
+                now.insert(*number, (text(words), kind));
+            }
+            Step::Delete { path: number } => {
+                apply(&index, vec![delete(&path(*number))]);
+                now.remove(number);
+            }
+            Step::Publish => index.publish().unwrap(),
+            Step::Reopen => {
+                drop(index);
+                index = state.writer();
+            }
+            Step::Crash => {
+                drop(index);
+                // Whatever was not committed by the derived indices never reached their files anyway.
+                index = state.writer();
+                index.repair(&|_, _| {}).unwrap();
+            }
+        }
+    }
+    index.publish().unwrap();
+    let fresh = State::new();
+    let once = fresh.writer();
+    apply(&once, now.iter().map(|(number, (text, kind))| put_as(&path(*number), text, *kind)).collect());
+    once.publish().unwrap();
+    let wanted = all_answers(&once.snapshot());
+    assert_eq!(all_answers(&index.snapshot()), wanted);
+    // The same after a restart, and to another process.
+    assert_eq!(all_answers(&state.reader().snapshot()), wanted);
+    drop(index);
+    let index = state.writer();
+    assert!(!index.needs_repair());
+    assert_eq!(all_answers(&index.snapshot()), wanted);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_do_not_depend_on_history(steps in prop::collection::vec(step(), 1..40)) {
+        check_history(&steps);
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_a_long_history() {
+    // Enough single publications for segments to be merged and vectors to be rewritten.
+    let steps: Vec<Step> = (0..400usize)
+        .flat_map(|n| {
+            let words = (0..(n * 7) % 13).map(|word| (word * 5 + n) % WORDS.len()).collect();
+            let change = if n % 11 == 3 {
+                Step::Delete { path: n % 6 }
+            } else {
+                Step::Put { path: (n * 5) % 6, words, code: n % 3 == 0 }
+            };
+            [change, Step::Publish]
+        })
+        .collect();
+    check_history(&steps);
+}

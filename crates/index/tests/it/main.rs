@@ -1,0 +1,8 @@
+//! The index through its public face.
+
+mod answers;
+mod damage;
+mod documents;
+mod readers;
+mod schema;
+mod support;

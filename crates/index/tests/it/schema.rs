@@ -1,0 +1,243 @@
+//! The catalog as the specification describes it, and how strangers are treated.
+
+use index::{Access, IndexError};
+use model::{DocStatus, DocType};
+
+use crate::support::{State, apply, put};
+
+fn columns(state: &State, table: &str) -> Vec<String> {
+    let sql = state.sql();
+    let mut statement = sql.prepare("SELECT name FROM pragma_table_info(?1)").unwrap();
+    statement.query_map([table], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+fn has(state: &State, table: &str, wanted: &[&str]) {
+    let found = columns(state, table);
+    for name in wanted {
+        assert!(found.iter().any(|column| column == name), "{table}.{name}: {found:?}");
+    }
+}
+
+#[test]
+fn d058_d059_files_are_where_they_belong() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "alpha"), put("a.rs", "beta")]);
+    index.publish().unwrap();
+    for name in ["meta.sqlite", "vectors_text.hnsw", "vectors_code.hnsw", "lexical/meta.json"] {
+        assert!(state.dir.join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn d070_documents() {
+    let state = State::new();
+    let index = state.writer();
+    let wanted = [
+        "doc_id",
+        "rel_path",
+        "source_type",
+        "doc_type",
+        "size_bytes",
+        "mtime_unix",
+        "content_hash",
+        "status",
+        "error",
+        "deleted",
+        "root_id",
+        "mtime_ns",
+        "inode",
+        "generation",
+    ];
+    has(&state, "documents", &wanted);
+    apply(&index, vec![put("dir/a.md", "alpha")]);
+    let row: (String, String, String, i64, String, i64) = state
+        .sql()
+        .query_row(
+            "SELECT rel_path, source_type, doc_type, mtime_unix, status, length(content_hash) FROM documents",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)),
+        )
+        .unwrap();
+    assert_eq!(row, ("dir/a.md".into(), "file".into(), "md".into(), 1_700_000_000, "ok".into(), 32));
+    let again = state.sql().execute(
+        "INSERT INTO documents (root_id, rel_path, source_type, doc_type, size_bytes, mtime_unix, mtime_ns, inode, status, generation) \
+         VALUES (0, 'dir/a.md', 'file', 'md', 0, 0, 0, 0, 'ok', 1)",
+        [],
+    );
+    assert!(again.is_err(), "rel_path is unique in its root");
+}
+
+#[test]
+fn d071_d074_d075_representations_chunks_and_spans() {
+    let state = State::new();
+    let index = state.writer();
+    has(
+        &state,
+        "representations",
+        &["rep_id", "doc_id", "rep_type", "rep_hash", "created_unix", "meta_json", "deleted"],
+    );
+    has(
+        &state,
+        "chunks",
+        &[
+            "chunk_id",
+            "rep_id",
+            "ordinal",
+            "text",
+            "text_hash",
+            "tokens_est",
+            "index_kind",
+            "embedding_status",
+            "embedding_error",
+            "deleted",
+        ],
+    );
+    has(&state, "spans", &["chunk_id", "span_kind", "start", "end", "extra_json"]);
+    apply(&index, vec![put("a.rs", "alpha\n\nbeta\ngamma")]);
+    let sql = state.sql();
+    let row: (String, String, i64, i64, String) = sql
+        .query_row(
+            "SELECT c.index_kind, c.embedding_status, s.start, s.\"end\", s.span_kind \
+             FROM chunks c JOIN spans s USING (chunk_id) WHERE c.ordinal = 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+        )
+        .unwrap();
+    assert_eq!(row, ("code".into(), "ok".into(), 3, 4, "lines".into()));
+    let key: i64 = sql
+        .query_row(
+            "SELECT count(*) FROM pragma_table_info('chunks') WHERE name = 'chunk_id' AND pk = 1",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap();
+    assert_eq!(key, 1);
+    let broken: i64 =
+        sql.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(broken, 0);
+    has(&state, "embeddings", &["model", "text_hash", "vector"]);
+    has(&state, "symbols", &["doc_id", "name", "kind"]);
+}
+
+#[test]
+fn d076_settings() {
+    let state = State::new();
+    let index = state.writer();
+    let get = |key: &str| index.setting(key).unwrap().unwrap_or_else(|| panic!("{key} exists"));
+    assert_eq!(get("protocol_version"), "2025-11-25");
+    assert_eq!(get("index_format_version"), "1");
+    assert_eq!(get("embed_text_model"), "buckets-1");
+    assert_eq!(get("embed_code_dim"), "24");
+    assert_eq!(get("corpus_id").len(), 32);
+    for key in ["ocr_model", "stt_provider", "stt_model", "chat_model", "embed_text_dim", "embed_code_model"]
+    {
+        get(key);
+    }
+    index.set_setting("chat_model", "some-model").unwrap();
+    assert_eq!(get("chat_model"), "some-model");
+    let mode: String = state.sql().query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+}
+
+#[test]
+fn corpus_ids_differ_and_stay() {
+    let (one, two) = (State::new(), State::new());
+    let id = one.writer().setting("corpus_id").unwrap();
+    assert_ne!(id, two.writer().setting("corpus_id").unwrap());
+    assert_eq!(id, one.writer().setting("corpus_id").unwrap());
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_alone() {
+    let state = State::new();
+    apply(&state.writer(), vec![put("a.md", "alpha")]);
+    state.sql().execute("UPDATE settings SET value = '2' WHERE key = 'index_format_version'", []).unwrap();
+    let before = std::fs::read(state.dir.join("meta.sqlite")).unwrap();
+    for access in [Access::Writer, Access::Reader] {
+        match state.try_open(access) {
+            Err(IndexError::Newer { found: 2, supported: 1 }) => {}
+            other => panic!("{:?}", other.err()),
+        }
+    }
+    assert!(std::fs::read(state.dir.join("meta.sqlite")).unwrap() == before);
+}
+
+#[test]
+fn a_damaged_catalog_is_reported_and_left_alone() {
+    let page = 8192;
+    let damages: [(&str, fn(&mut Vec<u8>)); 4] = [
+        ("no database", |bytes| bytes[..64].fill(b'x')),
+        ("a text file", |bytes| *bytes = b"hello, this is not a database".repeat(100)),
+        ("a damaged schema", |bytes| bytes[100..4000].fill(0xA5)),
+        ("another program's", |bytes| bytes[68..72].copy_from_slice(&[0, 0, 0, 9])),
+    ];
+    for (what, damage) in damages {
+        let state = State::new();
+        let index = state.writer();
+        for n in 0..50 {
+            apply(&index, vec![put(&format!("{n}.md"), "alpha beta")]);
+        }
+        drop(index);
+        let path = state.dir.join("meta.sqlite");
+        let mut bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.len() > 2 * page);
+        damage(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        for access in [Access::Writer, Access::Reader] {
+            match state.try_open(access) {
+                Err(IndexError::Corrupt { .. }) => {}
+                other => panic!("{what}: {:?}", other.err()),
+            }
+        }
+        assert!(std::fs::read(&path).unwrap() == bytes, "{what}");
+    }
+}
+
+#[test]
+fn damage_deep_in_the_catalog_is_found_by_a_check() {
+    let state = State::new();
+    let index = state.writer();
+    for n in 0..200 {
+        apply(&index, vec![put(&format!("{n}.md"), &format!("alpha beta {n}"))]);
+    }
+    index.check().unwrap();
+    drop(index);
+    let path = state.dir.join("meta.sqlite");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..half + 16384].fill(0x5A);
+    std::fs::write(&path, &bytes).unwrap();
+    let damaged = state.try_open(Access::Reader).and_then(|index| index.check());
+    assert!(matches!(damaged, Err(IndexError::Corrupt { .. })), "{damaged:?}");
+}
+
+#[test]
+fn an_index_that_is_not_there_is_missing() {
+    let state = State::new();
+    assert!(matches!(state.try_open(Access::Reader), Err(IndexError::Missing { .. })));
+    assert!(!state.dir.exists());
+    // A file in the way of the directory cannot be written to.
+    std::fs::write(&state.dir, "in the way").unwrap();
+    assert!(matches!(state.try_open(Access::Writer), Err(IndexError::NotWritable { .. })));
+}
+
+#[test]
+fn counts_tell_what_is_there() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "alpha\n\nbeta"), put("b.rs", "gamma"), put("c.md", "delta")]);
+    let mut failed = put("d.md", "");
+    if let index::DocChange::Put { status, error, rep, .. } = &mut failed {
+        (*status, *error, *rep) = (DocStatus::Error, Some("EXTRACT_FAILED: no".into()), None);
+    }
+    apply(&index, vec![failed, crate::support::delete("c.md")]);
+    assert_eq!(index.counts().unwrap().embedded, 0, "no vector can be found before it is published");
+    index.publish().unwrap();
+    let counts = index.counts().unwrap();
+    assert_eq!((counts.documents, counts.deleted), (3, 1));
+    assert_eq!((counts.by_type[&DocType::Md], counts.by_type[&DocType::Code]), (2, 1));
+    assert_eq!((counts.by_status[&DocStatus::Ok], counts.by_status[&DocStatus::Error]), (2, 1));
+    assert_eq!((counts.representations, counts.chunks, counts.deleted_chunks), (2, 3, 1));
+    assert_eq!((counts.embedded, counts.embedding_errors), (3, 0));
+}

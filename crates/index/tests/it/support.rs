@@ -1,0 +1,235 @@
+//! Small documents, a small embedder, and a whole answer in one call.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use index::{
+    Access, Batch, DocChange, Index, IndexError, LexicalQuery, NewRep, Open, QueryTerm, Snapshot, tokens,
+};
+use model::{
+    Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedError, Embedder, IndexKind, RepType, SourceType,
+    Span,
+};
+
+pub(crate) const DIMENSIONS: usize = 24;
+
+/// Counts tokens into as many buckets as there are dimensions.
+#[derive(Default)]
+pub(crate) struct Buckets {
+    pub(crate) name: Option<String>,
+    pub(crate) costly: bool,
+    pub(crate) calls: AtomicU64,
+}
+
+impl Embedder for Buckets {
+    fn model(&self, _kind: IndexKind) -> &str {
+        self.name.as_deref().unwrap_or("buckets-1")
+    }
+
+    fn dimensions(&self, _kind: IndexKind) -> usize {
+        DIMENSIONS
+    }
+
+    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.calls.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        if texts.iter().any(|text| text.contains("unembeddable")) {
+            return Err(EmbedError::Permanent("this text has no meaning".to_owned()));
+        }
+        if texts.iter().any(|text| text.contains("later")) {
+            return Err(EmbedError::Transient("not now".to_owned()));
+        }
+        Ok(texts.iter().map(|text| vector(text)).collect())
+    }
+
+    fn is_costly(&self) -> bool {
+        self.costly
+    }
+}
+
+pub(crate) fn vector(text: &str) -> Vec<f32> {
+    let mut buckets = vec![0f32; DIMENSIONS];
+    tokens::index_tokens(text, &mut |token| {
+        let hash = blake3::hash(token.as_bytes());
+        let byte = usize::from(hash.as_bytes()[0]);
+        buckets[byte % DIMENSIONS] += if byte > 127 { 1.0 } else { -1.0 };
+    });
+    let length = buckets.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length > 0.0 {
+        buckets.iter_mut().for_each(|x| *x /= length);
+    }
+    buckets
+}
+
+pub(crate) struct State {
+    // Removed when dropped.
+    _folder: tempfile::TempDir,
+    pub(crate) dir: PathBuf,
+}
+
+impl State {
+    pub(crate) fn new() -> State {
+        // In memory where possible: these tests sync a great deal.
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        State { dir: folder.path().join("state"), _folder: folder }
+    }
+
+    pub(crate) fn writer(&self) -> Index {
+        self.try_open(Access::Writer).unwrap()
+    }
+
+    pub(crate) fn reader(&self) -> Index {
+        self.try_open(Access::Reader).unwrap()
+    }
+
+    pub(crate) fn try_open(&self, access: Access) -> Result<Index, IndexError> {
+        open(&self.dir, access, Arc::new(Buckets::default()))
+    }
+
+    pub(crate) fn sql(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.dir.join("meta.sqlite")).unwrap()
+    }
+}
+
+pub(crate) fn open(dir: &Path, access: Access, embedder: Arc<dyn Embedder>) -> Result<Index, IndexError> {
+    Index::open(Open { dir: dir.to_owned(), access, embedder, root: "/corpus".to_owned() })
+}
+
+pub(crate) fn hash(text: &str) -> ContentHash {
+    ContentHash(*blake3::hash(text.as_bytes()).as_bytes())
+}
+
+/// A document whose chunks are the paragraphs of `text`.
+pub(crate) fn put(path: &str, text: &str) -> DocChange {
+    let kind = if path.ends_with(".rs") { IndexKind::Code } else { IndexKind::Text };
+    put_as(path, text, kind)
+}
+
+pub(crate) fn put_as(path: &str, text: &str, kind: IndexKind) -> DocChange {
+    let mut chunks = Vec::new();
+    let mut line = 1;
+    for paragraph in text.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
+        let end_line = line + paragraph.lines().count() as u32 - 1;
+        let identity = blake3::hash(format!("{path}\0{line}\0{end_line}\0{paragraph}").as_bytes());
+        chunks.push(Chunk {
+            id: ChunkId::from_digest(identity.as_bytes()),
+            ordinal: chunks.len() as u32,
+            span: Span::Lines { start_line: line, end_line },
+            kind,
+            text: paragraph.to_owned(),
+            text_hash: hash(paragraph),
+            tokens_est: paragraph.len() as u32 / 4,
+        });
+        line = end_line + 2;
+    }
+    put_chunks(path, text, kind, chunks)
+}
+
+pub(crate) fn put_chunks(path: &str, text: &str, kind: IndexKind, chunks: Vec<Chunk>) -> DocChange {
+    DocChange::Put {
+        path: path.to_owned(),
+        source: SourceType::File,
+        doc_type: if kind == IndexKind::Code { DocType::Code } else { DocType::Md },
+        size: text.len() as u64,
+        mtime_ns: 1_700_000_000_123_456_789,
+        inode: 7,
+        content_hash: Some(hash(text)),
+        status: DocStatus::Ok,
+        error: None,
+        rep: Some(NewRep {
+            rep_type: RepType::RawText,
+            rep_hash: hash(&format!("{kind} {text}")),
+            meta_json: "{}".to_owned(),
+            chunks,
+        }),
+    }
+}
+
+pub(crate) fn delete(path: &str) -> DocChange {
+    DocChange::Delete { path: path.to_owned() }
+}
+
+pub(crate) fn apply(index: &Index, changes: Vec<DocChange>) -> index::Applied {
+    index.apply(&Batch { changes }).unwrap()
+}
+
+pub(crate) fn terms(query: &str) -> Vec<QueryTerm> {
+    tokens::query_tokens(query).into_iter().map(|token| QueryTerm { token, weight: 1.0 }).collect()
+}
+
+/// The chunks that a query finds lexically: `path#ordinal`, and the bits of the score.
+pub(crate) fn lexical(snapshot: &Snapshot, query: &str, kind: Option<IndexKind>) -> Vec<(String, u32)> {
+    let terms = terms(query);
+    let hits = snapshot.lexical(&LexicalQuery { terms: &terms, kind, admit: None, limit: 1000 });
+    named(snapshot, &hits)
+}
+
+pub(crate) fn by_vector(snapshot: &Snapshot, query: &str, kind: IndexKind) -> Vec<(String, u32)> {
+    let hits = snapshot.vector(kind, &vector(query), 1000, None);
+    named(snapshot, &hits)
+}
+
+fn named(snapshot: &Snapshot, hits: &[model::Ranked]) -> Vec<(String, u32)> {
+    let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
+    let chunks = snapshot.chunks(&ids).unwrap();
+    assert_eq!(chunks.len(), hits.len(), "every hit is a live chunk");
+    chunks
+        .iter()
+        .zip(hits)
+        .map(|(chunk, hit)| {
+            (format!("{}#{} {}", chunk.rel_path, chunk.ordinal, chunk.id), hit.score.to_bits())
+        })
+        .collect()
+}
+
+pub(crate) fn paths(answer: &[(String, u32)]) -> Vec<&str> {
+    answer.iter().filter_map(|(name, _)| name.split('#').next()).collect()
+}
+
+pub(crate) const WORDS: [&str; 12] = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "parseConfig",
+    "read_file",
+    "検索",
+    "naïve",
+    "HTTPServer",
+    "error",
+    "index",
+    "42",
+];
+
+/// Every answer that a snapshot gives to a fixed set of questions, scores bit by bit.
+pub(crate) fn all_answers(snapshot: &Snapshot) -> Vec<Vec<(String, u32)>> {
+    let mut answers = Vec::new();
+    let queries =
+        WORDS.iter().map(|word| (*word).to_owned()).chain(["alpha beta src".to_owned(), WORDS.join(" ")]);
+    for query in queries {
+        for kind in [None, Some(IndexKind::Text), Some(IndexKind::Code)] {
+            answers.push(lexical(snapshot, &query, kind));
+        }
+        for kind in [IndexKind::Text, IndexKind::Code] {
+            answers.push(by_vector(snapshot, &query, kind));
+        }
+    }
+    answers
+}
+
+/// Hits as they are ranked, by id.
+pub(crate) type Rankings = Vec<Vec<(ChunkId, u32)>>;
+
+/// The same as [`all_answers`] without looking at the chunks, which is faster.
+pub(crate) fn all_rankings(snapshot: &Snapshot) -> Rankings {
+    let bits = |hits: Vec<model::Ranked>| hits.iter().map(|hit| (hit.chunk, hit.score.to_bits())).collect();
+    let mut rankings = Vec::new();
+    for query in WORDS {
+        let terms = terms(query);
+        rankings.push(bits(snapshot.lexical(&LexicalQuery { terms: &terms, kind: None, admit: None, limit: 1000 })));
+        for kind in [IndexKind::Text, IndexKind::Code] {
+            rankings.push(bits(snapshot.vector(kind, &vector(query), 1000, None)));
+        }
+    }
+    rankings
+}
