@@ -27,6 +27,10 @@ use crate::worker::{self, EventSink, Wake, Waker};
 /// How long a process that only reads trusts what it last read of the writer's progress.
 const FOREIGN_PROGRESS_AGE: Duration = Duration::from_millis(500);
 
+/// How long a reader waits for a writer's first commit, and how often it looks.
+const NEW_INDEX_WAIT: Duration = Duration::from_secs(5);
+const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
+
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     pub root: PathBuf,
@@ -97,25 +101,22 @@ impl Engine {
         let policy = Policy::new(config.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
         let state = |source| EngineError::State { path: config.state_dir.clone(), source };
-        let (access, lock, holder) = if config.read_only {
-            (Access::Reader, None, String::new())
+        let role = if config.read_only {
+            let index = open_index(&config, &guard, &embedder, Access::Reader)?;
+            Role { index: Arc::new(index), lock: None, holder: String::new() }
         } else {
             prepare_state_dir(&config.state_dir).map_err(state)?;
-            match WriterLock::try_acquire(&config.state_dir).map_err(state)? {
-                Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
-                Attempt::Busy { holder } => (Access::Reader, None, holder),
-            }
+            take_role(&config, &guard, &embedder)?
         };
-        let index = Arc::new(open_index(&config, &guard, &embedder, access)?);
         let counters = Arc::new(Counters::default());
-        counters.set_totals(&index.counts()?);
+        counters.set_totals(&role.index.counts()?);
         let shared = Shared {
             config,
             guard,
             embedder,
             counters,
             stopping: AtomicBool::new(false),
-            role: RwLock::new(Role { index, lock, holder }),
+            role: RwLock::new(role),
             answers: Answers::default(),
             foreign: Mutex::new(None),
         };
@@ -247,8 +248,8 @@ impl Engine {
                     filter.admits(path, doc_type)
                         && RelPath::from_walk(path).is_ok_and(|path| guard.policy().check_path(&path).is_ok())
                 };
-                let (total, rows) = index
-                    .list(&|row| admits(&row.path, row.doc_type), request.limit, request.offset)?;
+                let (total, rows) =
+                    index.list(&|row| admits(&row.path, row.doc_type), request.limit, request.offset)?;
                 let files = rows
                     .into_iter()
                     .map(|row| ListedFile {
@@ -393,6 +394,30 @@ impl Shared {
             RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
         };
         retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &allows)
+    }
+}
+
+/// Becomes the writer, or a reader beside the one there is. A writer that has only just begun has no index to read
+/// yet, so a reader waits for it a little.
+fn take_role(
+    config: &EngineConfig,
+    guard: &Guard,
+    embedder: &Arc<dyn Embedder>,
+) -> Result<Role, EngineError> {
+    let state = |source| EngineError::State { path: config.state_dir.clone(), source };
+    let started = Instant::now();
+    loop {
+        let (access, lock, holder) = match WriterLock::try_acquire(&config.state_dir).map_err(state)? {
+            Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
+            Attempt::Busy { holder } => (Access::Reader, None, holder),
+        };
+        match open_index(config, guard, embedder, access) {
+            Ok(index) => return Ok(Role { index: Arc::new(index), lock, holder }),
+            Err(IndexError::Missing { .. }) if lock.is_none() && started.elapsed() < NEW_INDEX_WAIT => {
+                std::thread::sleep(NEW_INDEX_POLL);
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

@@ -30,7 +30,9 @@ impl WriterLock {
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 let mut holder = String::new();
                 file.take(64).read_to_string(&mut holder)?;
-                return Ok(Attempt::Busy { holder: holder.trim().to_owned() });
+                // Between taking the lock and signing it there is a moment without a name.
+                let holder = if holder.trim().is_empty() { "just started" } else { holder.trim() };
+                return Ok(Attempt::Busy { holder: holder.to_owned() });
             }
             Err(error) => return Err(error.into()),
         }

@@ -84,7 +84,7 @@ impl Default for HttpConfig {
             session_inactivity: DEFAULT_INACTIVITY,
             session_max_lifetime: None,
             max_sessions: 10_000,
-            max_awake_sessions: 128,
+            max_awake_sessions: 64,
             max_body_bytes: 1024 * 1024,
             max_connections: 10_000,
             rate_limit: Some(RateLimit { per_second: 60, burst: 20 }),

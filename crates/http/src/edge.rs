@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use model::Caller;
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::{self, Wants};
@@ -29,11 +30,10 @@ use crate::limits::Limiter;
 use crate::message::{self, Message, PROTOCOL_VERSION, SESSION_ID};
 use crate::origin::Origins;
 use crate::reply::Reply;
-use crate::sessions::{Door, Full as TableFull, Gone, SessionLimits, Sessions, Visit};
+use crate::sessions::{
+    BadHandshake, Door, Full as TableFull, Gone, Handshake, SessionLimits, Sessions, Visit,
+};
 use crate::{body, cors, health};
-
-/// A handshake says who the client is. Longer ones are stories.
-const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 
 pub(crate) struct Edge<H> {
     hosts: Hosts,
@@ -51,7 +51,10 @@ pub(crate) struct Edge<H> {
 /// One MCP server at one path.
 struct Mount<H> {
     path: String,
-    service: StreamableHttpService<H, Door>,
+    /// Serves requests within sessions.
+    sessions: StreamableHttpService<H, Door>,
+    /// Serves requests that speak for themselves, and handshakes.
+    stateless: StreamableHttpService<H, Door>,
     versions: Vec<String>,
 }
 
@@ -165,9 +168,9 @@ where
         let answer = if message.stateless {
             parts.headers.remove(SESSION_ID);
             self.post_stateless(&sender, &message, parts, bytes, wants).await
-        } else if message.is("initialize") && message.id.is_some() {
+        } else if let Some(handshake) = &message.handshake {
             parts.headers.remove(SESSION_ID);
-            self.post_handshake(&sender, parts, bytes, wants).await
+            self.post_handshake(&sender, handshake, parts, bytes).await
         } else {
             self.post_in_session(&sender, &message, parts, bytes, wants).await
         };
@@ -183,7 +186,7 @@ where
         wants: Wants,
     ) -> Result<Response<Reply>, Refusal> {
         let request = sender.sign(parts, Full::new(bytes));
-        let response = self.mount(sender).service.handle(request).await;
+        let response = self.mount(sender).stateless.handle(request).await;
         let mut response = translate(response, wants).await?;
         if message.is("subscriptions/listen") {
             response = response.map(|reply| reply.until(&self.stopping));
@@ -194,31 +197,34 @@ where
     async fn post_handshake(
         &self,
         sender: &Sender,
+        params: &Value,
         parts: Parts,
         bytes: Bytes,
-        wants: Wants,
     ) -> Result<Response<Reply>, Refusal> {
-        if bytes.len() > MAX_HANDSHAKE_BYTES {
-            return Err(Refusal::TooLarge { limit: MAX_HANDSHAKE_BYTES });
-        }
         if self.stopping.is_cancelled() {
             return Err(Refusal::Stopping);
         }
         self.check_version(sender, &parts.headers)?;
-        let entry = self
-            .sessions
-            .enter(&sender.identity, sender.mount)
-            .map_err(|TableFull { retry_after }| Refusal::TooManySessions { retry_after })?;
+        let entry = match Handshake::new(Some(params)) {
+            Ok(handshake) => Some(
+                self.sessions
+                    .enter(&sender.identity, sender.mount, handshake)
+                    .map_err(|TableFull { retry_after }| Refusal::TooManySessions { retry_after })?,
+            ),
+            Err(BadHandshake::TooLong { limit }) => return Err(Refusal::TooLarge { limit }),
+            Err(BadHandshake::Unreadable) => None,
+        };
         let request = sender.sign(parts, Full::new(bytes));
-        let service = &self.mount(sender).service;
-        let response = entry.serve(service.handle(request)).await.ok_or(Refusal::Internal)?;
-        let mut response = translate(response, wants).await?;
-        let negotiated = response.headers_mut().remove(SESSION_ID).is_some();
-        if let Some((id, visit)) = negotiated.then(|| entry.settle()).flatten() {
-            response.headers_mut().insert(SESSION_ID, id);
-            response = response.map(|reply| reply.holding(visit));
+        let response = self.mount(sender).stateless.handle(request).await;
+        let (mut parts, body) = response.into_parts();
+        let Ok(body) = body.collect().await;
+        let body = body.to_bytes();
+        let negotiated = parts.status.is_success()
+            && serde_json::from_slice::<Value>(&body).is_ok_and(|answer| answer.get("result").is_some());
+        if let Some(entry) = entry.filter(|_| negotiated) {
+            parts.headers.insert(SESSION_ID, entry.settle());
         }
-        Ok(response)
+        translate(Response::from_parts(parts, Full::new(body).boxed()), Wants::Either).await
     }
 
     async fn post_in_session(
@@ -229,11 +235,16 @@ where
         bytes: Bytes,
         wants: Wants,
     ) -> Result<Response<Reply>, Refusal> {
-        let visit = self.visit(sender, &parts.headers, !message.is("notifications/initialized"))?;
+        let says_ready = message.is("notifications/initialized");
+        let visit = self.visit(sender, &parts.headers, !says_ready)?;
         self.check_version(sender, &parts.headers)?;
+        // Waking a session replays this notification; it is no reason to wake one.
+        if says_ready {
+            return Ok(status(StatusCode::ACCEPTED));
+        }
         parts.headers.insert(SESSION_ID, visit.tag());
         let request = sender.sign(parts, Full::new(bytes));
-        let response = visit.serve(self.mount(sender).service.handle(request)).await;
+        let response = visit.serve(self.mount(sender).sessions.handle(request)).await;
         if response.status().is_server_error() && visit.has_ended() {
             return Err(Refusal::SessionNotFound { expired: None });
         }
@@ -251,7 +262,7 @@ where
         parts.headers.insert(ACCEPT, accept::BOTH);
         parts.headers.insert(SESSION_ID, visit.tag());
         let request = sender.sign(parts, Empty::<Bytes>::new());
-        let response = visit.serve(self.mount(&sender).service.handle(request)).await;
+        let response = visit.serve(self.mount(&sender).sessions.handle(request)).await;
         let response = translate(response, Wants::Either).await?;
         Ok(response.map(|reply| reply.until(&self.stopping).holding(visit)))
     }
@@ -265,9 +276,7 @@ where
         self.sessions
             .close(id, &sender.identity, sender.mount)
             .map_err(|Gone(expired)| Refusal::SessionNotFound { expired })?;
-        let mut response = Response::new(Reply::empty());
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        Ok(response)
+        Ok(status(StatusCode::NO_CONTENT))
     }
 
     fn visit(&self, sender: &Sender, headers: &HeaderMap, counts_as_use: bool) -> Result<Visit, Refusal> {
@@ -309,9 +318,15 @@ where
             .with_json_response(true)
             .with_max_request_body_bytes(config.max_body_bytes)
             .with_cancellation_token(ends.stopped.clone());
+        let factory = move || Ok(handler.clone());
+        let stateless = StreamableHttpService::new(
+            factory.clone(),
+            Arc::new(Door),
+            transport.clone().with_legacy_session_mode(false),
+        );
         transport.session_store = Some(Arc::new(Door));
-        let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(Door), transport);
-        Mount { path, service, versions }
+        let sessions = StreamableHttpService::new(factory, Arc::new(Door), transport);
+        Mount { path, sessions, stateless, versions }
     }
 }
 
@@ -363,6 +378,12 @@ fn refusal(status: StatusCode, text: &[u8]) -> Refusal {
         }
         _ => Refusal::Internal,
     }
+}
+
+fn status(status: StatusCode) -> Response<Reply> {
+    let mut response = Response::new(Reply::empty());
+    *response.status_mut() = status;
+    response
 }
 
 /// No answer may be cached, sniffed or shown as a page.

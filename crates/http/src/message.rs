@@ -13,6 +13,8 @@ const STATELESS: &str = "2026-07-28";
 pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
+const INITIALIZE: &str = "initialize";
+
 /// Headers that steer a message. A second one would be read by somebody else, and differently.
 const STEERING: [&str; 4] = [PROTOCOL_VERSION, SESSION_ID, "mcp-method", "mcp-name"];
 
@@ -24,6 +26,8 @@ pub(crate) struct Message {
     pub(crate) method: Option<String>,
     /// Each request speaks for itself; there is no session.
     pub(crate) stateless: bool,
+    /// What a handshake says.
+    pub(crate) handshake: Option<Value>,
 }
 
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -42,7 +46,7 @@ pub(crate) fn is_stateless(headers: &HeaderMap) -> bool {
 
 impl Message {
     pub(crate) fn read(bytes: &Bytes, headers: &HeaderMap) -> Result<Message, Refused> {
-        let Envelope { kind, body } = envelope::read(bytes).map_err(|rejection| Refused {
+        let Envelope { kind, mut body } = envelope::read(bytes).map_err(|rejection| Refused {
             refusal: Refusal::BadMessage { rpc: rejection.code, detail: rejection.message },
             id: Some(rejection.id).filter(|id| !id.is_null()),
         })?;
@@ -53,12 +57,14 @@ impl Message {
         };
         let stateless = match method.as_deref() {
             // The handshake exists only where there are sessions, whatever version it names.
-            Some("initialize") if id.is_some() => false,
+            Some(INITIALIZE) if id.is_some() => false,
             Some("server/discover") => true,
             Some(_) if names_its_version(body.get("params")) => true,
             _ => is_stateless(headers),
         };
-        Ok(Message { id, method, stateless })
+        let begins_session = id.is_some() && method.as_deref() == Some(INITIALIZE);
+        let handshake = begins_session.then(|| body.remove("params").unwrap_or_default());
+        Ok(Message { id, method, stateless, handshake })
     }
 
     pub(crate) fn is(&self, method: &str) -> bool {

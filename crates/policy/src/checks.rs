@@ -33,7 +33,12 @@ pub(crate) fn aws_secret_access_key(site: Site<'_>) -> bool {
     if is_aws && !site.starts_word() && site.before(1) != b"_" {
         return false;
     }
-    VALUE.captures(site.window(88)).is_some_and(|captures| {
+    let window = site.window(88);
+    // Most mentions of a secret are followed by words; a glance at them is cheaper than the pattern.
+    if !window.split(|&byte| !base64(byte) || byte == b'=').skip(1).any(|run| run.len() >= 40) {
+        return false;
+    }
+    VALUE.captures(window).is_some_and(|captures| {
         let value = &captures[1];
         let slashes = value.iter().filter(|&&byte| byte == b'/').count();
         let mixed = value.iter().any(u8::is_ascii_lowercase) && value.iter().any(u8::is_ascii_uppercase);
@@ -61,9 +66,11 @@ pub(crate) fn jwt(site: Site<'_>) -> bool {
     const CONTEXT: [&[u8]; 6] = [b"token", b"bearer", b"jwt", b"auth", b"session", b"cookie"];
     let window = site.window(4096);
     if window.starts_with(b"eyJ") {
-        let before = site.before(64).to_ascii_lowercase();
-        let near = CONTEXT.iter().any(|&word| before.windows(word.len()).any(|part| part == word));
-        return near && site.starts_word() && ALONE.is_match(window);
+        let near = || {
+            let before = site.before(64).to_ascii_lowercase();
+            CONTEXT.iter().any(|&word| before.windows(word.len()).any(|part| part == word))
+        };
+        return site.starts_word() && ALONE.is_match(window) && near();
     }
     AFTER_NAME.captures(window).is_some_and(|captures| {
         let value = &captures[1];
@@ -146,12 +153,11 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
         b"file", b"path", b"url", b"uri", b"name", b"hint", b"placeholder", b"version", b"length", b"label", b"manager",
         b"less", b"pattern", b"regex",
     ];
-    let after = site.after(LONGEST);
-    let tail = run(after, dashed);
+    let tail = run(site.after(25), dashed);
     if tail.len() > 24 {
         return false;
     }
-    let Some(assigned) = Assigned::after(&after[tail.len()..]) else { return false };
+    let Some(assigned) = Assigned::after(&site.after(LONGEST)[tail.len()..]) else { return false };
     let holds = |name: &[u8], words: &[&[u8]]| {
         words.iter().any(|word| name.windows(word.len()).any(|part| part == *word))
     };
@@ -174,6 +180,8 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
     let hash_of_password = value.first() == Some(&b'$')
         || value.iter().filter(|&&byte| byte == b'$').count() >= 2
         || matches!(value, [b'*', digest @ ..] if digest.len() == 40 && is_hex(digest));
+    // `%22hunter%5C0%5C0…`: a piece of a longer text in a URL.
+    let escaped = value.len() - without_escapes(value).len() >= 6;
     // A short value is a password if anything, and a drawn password mixes all kinds of characters.
     let rich = entropy(value) >= 3.0 && (value.len() >= 20 || classes(value) >= 3);
     long_enough
@@ -183,6 +191,7 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
         && mixes_digits_and_letters(value)
         && !hash_of_password
         && !pattern
+        && !escaped
         && !is_sequence(value)
         && !is_common_password(value)
         && !assigned.is_code()
@@ -214,20 +223,28 @@ pub(crate) fn private_key(site: Site<'_>) -> bool {
     let window = site.window(1024);
     let Some(header) = HEADER.find(window) else { return false };
     let mut rest = &window[header.end()..];
-    // Line ends, written out or not, indentation and the quotes of a string in several pieces.
-    loop {
+    let mut body = Vec::new();
+    while body.len() < 40 {
         rest = match rest {
+            // Line ends, written out or not, indentation, and the quotes of a string in several pieces.
             [b'\\', b'n' | b'r' | b't', after @ ..] => after,
             [b'b', b'"' | b'\'', after @ ..] => after,
             [byte, after @ ..] if byte.is_ascii_whitespace() || b"\"'`+,\\#*|>".contains(byte) => after,
             _ if ARMOR.iter().any(|line| rest.starts_with(line)) => {
                 &rest[rest.iter().position(|byte| matches!(byte, b'\n' | b'\\')).unwrap_or(rest.len())..]
             }
-            _ => break,
+            _ => {
+                let piece = run(rest, base64);
+                // No word is as long as that, so this is not prose about keys.
+                if piece.len() < 16 {
+                    return false;
+                }
+                body.extend_from_slice(piece);
+                &rest[piece.len()..]
+            }
         };
     }
-    let body = run(rest, base64);
-    body.len() >= 40 && entropy(body) >= 3.5 && !is_placeholder(body)
+    entropy(&body) >= 3.5 && !is_placeholder(&body)
 }
 
 pub(crate) fn azure_storage_key(site: Site<'_>) -> bool {

@@ -1,5 +1,8 @@
 //! Resolved settings: plain fields, checked against each other, for `wire` to hand out.
-#![allow(dead_code, reason = "resolved and checked whole; providers, media and payments read theirs once they exist")]
+#![allow(
+    dead_code,
+    reason = "resolved and checked whole; providers, media and payments read theirs once they exist"
+)]
 
 use std::collections::BTreeMap;
 use std::fmt;

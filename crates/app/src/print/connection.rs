@@ -216,10 +216,7 @@ mod tests {
         assert_eq!(saved.token_file, Some(dir.path().join("secret.token")));
         assert_eq!(value["server"]["started"], "2026-02-25T12:34:56.789Z");
         assert!(saved.is_running());
-        let gone = SavedConnection {
-            server: Some(SavedServer { pid: i32::MAX as u32 }),
-            ..saved
-        };
+        let gone = SavedConnection { server: Some(SavedServer { pid: i32::MAX as u32 }), ..saved };
         assert!(!gone.is_running());
         assert!(SavedConnection::read(&dir.path().join("none")).unwrap().is_none());
     }

@@ -150,8 +150,13 @@ fn plant(fixture: &Fixture, place: &str, forest: &Forest, ignore_file: &str) {
     }
 }
 
+/// A part of the usual number of cases (`PROPTEST_CASES`), for tests whose cases are large.
+fn cases(part: u32) -> u32 {
+    ProptestConfig::default().cases.div_ceil(part)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(32), ..ProptestConfig::default() })]
 
     // Many forests at once, because starting git is the slow part.
     #[test]
@@ -169,7 +174,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(4), ..ProptestConfig::default() })]
 
     #[test]
     fn a_path_examined_alone_is_decided_as_in_the_walk(forest in forest(), dotignore in any::<bool>()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, InitializeRequestParams, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionHandle, LocalSessionWorker, SessionConfig, SessionError,
 };
@@ -16,9 +16,6 @@ use rmcp::transport::streamable_http_server::session::{
 use rmcp::transport::{Transport, WorkerTransport};
 
 use super::{NAP, Session, Sessions};
-
-/// What a sleeping session may keep of the handshake.
-pub(super) const MAX_HANDSHAKE: usize = 2048;
 
 tokio::task_local! {
     static PASS: Pass;
@@ -74,9 +71,9 @@ impl SessionManager for Door {
     type Error = DoorError;
     type Transport = SessionTransport;
 
+    /// Handshakes are answered outside of a session; one begins when it is first used, by being restored.
     async fn create_session(&self) -> Result<(SessionId, SessionTransport), DoorError> {
-        let pass = Pass::current().ok_or(DoorError::NoSession)?;
-        Ok((pass.session.tag().into(), pass.wake()?))
+        Err(DoorError::NoSession)
     }
 
     async fn initialize_session(
@@ -85,13 +82,7 @@ impl SessionManager for Door {
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, DoorError> {
         let (worker, _) = Pass::worker()?;
-        let answer = worker.initialize(message).await?;
-        if matches!(answer, ServerJsonRpcMessage::Error(_))
-            && let Some(pass) = Pass::current()
-        {
-            pass.sessions.table().remove(&pass.session);
-        }
-        Ok(answer)
+        Ok(worker.initialize(message).await?)
     }
 
     async fn has_session(&self, _: &SessionId) -> Result<bool, DoorError> {
@@ -148,15 +139,11 @@ impl SessionManager for Door {
 #[async_trait::async_trait]
 impl SessionStore for Door {
     async fn load(&self, _: &str) -> Result<Option<SessionState>, SessionStoreError> {
-        let handshake = Pass::current().and_then(|pass| pass.session.state().handshake.clone());
-        let Some(handshake) = handshake else { return Ok(None) };
-        Ok(Some(SessionState::new(serde_json::from_slice(&handshake)?)))
+        let Some(pass) = Pass::current() else { return Ok(None) };
+        Ok(Some(SessionState::new(pass.session.handshake.params()?)))
     }
 
-    async fn store(&self, _: &str, state: &SessionState) -> Result<(), SessionStoreError> {
-        if let Some(pass) = Pass::current() {
-            pass.session.state().handshake = remembered(&state.initialize_params);
-        }
+    async fn store(&self, _: &str, _: &SessionState) -> Result<(), SessionStoreError> {
         Ok(())
     }
 
@@ -251,15 +238,6 @@ pub(super) fn worker_config() -> SessionConfig {
     config.keep_alive = None;
     config.completed_cache_ttl = NAP;
     config
-}
-
-/// What to keep of a handshake so that it can be replayed; nothing if it is unreasonably long.
-fn remembered(params: &InitializeRequestParams) -> Option<Box<[u8]>> {
-    let mut params = params.clone();
-    params.meta = None;
-    params.client_info.icons = None;
-    let bytes = serde_json::to_vec(&params).ok()?;
-    (bytes.len() <= MAX_HANDSHAKE).then(|| bytes.into_boxed_slice())
 }
 
 #[cfg(test)]

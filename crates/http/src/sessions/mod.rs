@@ -1,15 +1,16 @@
 //! Sessions of the protocol revisions that have a handshake: whose they are, when they end, what an idle one costs.
 //!
-//! The MCP library keeps three tasks and half a dozen channels per session, some tens of kilobytes. Most sessions are
-//! idle most of the time, and many are abandoned. So a session here is a small record, and what the library needs to
-//! serve it, the *worker*, comes and goes: an idle session *sleeps*, keeping only what its client said in the
-//! handshake, and the library replays the handshake when the client comes back.
+//! The MCP library keeps three tasks and half a dozen channels per session, about a hundred kilobytes. Most sessions
+//! are idle most of the time, and many are abandoned. So a session here is a small record that keeps what its client
+//! said in the handshake, and what the library needs to serve it, the *worker*, comes and goes: a new or idle session
+//! *sleeps*, and the library replays the handshake when the client asks for something.
 //!
 //! The library never sees the id that the client holds, only a short digest of it, which may appear in logs. And it
 //! reaches a session only through the [`Visit`] of the request being served: what the edge did not admit is not there.
 
 mod door;
 mod ended;
+mod handshake;
 mod visit;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use crate::clock::Clock;
 pub(crate) use door::Door;
 use door::{SessionTransport, WorkerEnd, worker_config};
 use ended::Ended;
+pub(crate) use handshake::{BadHandshake, Handshake};
 pub(crate) use visit::{Entry, Visit};
 
 /// Once the table is full, a session nobody used after its handshake may be dropped after this long…
@@ -97,6 +99,7 @@ struct Session {
     /// Which endpoint it belongs to.
     mount: usize,
     born: Instant,
+    handshake: Handshake,
     state: Mutex<State>,
 }
 
@@ -107,7 +110,6 @@ struct State {
     /// Requests being answered.
     open: u32,
     worker: Option<Worker>,
-    handshake: Option<Box<[u8]>>,
     ended: bool,
 }
 
@@ -122,7 +124,12 @@ impl Sessions {
     }
 
     /// Makes room for a session that is about to be negotiated.
-    pub(crate) fn enter(self: &Arc<Self>, owner: &Arc<str>, mount: usize) -> Result<Entry, Full> {
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        owner: &Arc<str>,
+        mount: usize,
+        handshake: Handshake,
+    ) -> Result<Entry, Full> {
         let id = new_id();
         let now = self.clock.now();
         let session = Arc::new(Session {
@@ -130,14 +137,8 @@ impl Sessions {
             owner: owner.clone(),
             mount,
             born: now,
-            state: Mutex::new(State {
-                seen: now,
-                used: false,
-                open: 1,
-                worker: None,
-                handshake: None,
-                ended: false,
-            }),
+            handshake,
+            state: Mutex::new(State { seen: now, used: false, open: 1, worker: None, ended: false }),
         });
         let mut table = self.table();
         if table.sessions.len() >= self.limits.max_sessions {
@@ -192,9 +193,7 @@ impl Sessions {
         }
         table.awake.retain(|_, session| {
             let mut state = session.state();
-            let tired = state.open == 0
-                && state.handshake.is_some()
-                && now.saturating_duration_since(state.seen) >= NAP;
+            let tired = state.open == 0 && now.saturating_duration_since(state.seen) >= NAP;
             if tired {
                 state.stop_worker();
             }
@@ -322,40 +321,30 @@ impl Sessions {
         Some(SessionTransport::new(WorkerTransport::spawn(worker), end))
     }
 
-    /// Puts the longest idle eighth of the awake sessions to sleep; those that kept too little to wake up again end.
+    /// Puts the longest idle eighth of the awake sessions to sleep.
     fn send_to_sleep(&self, table: &mut Table) {
         let mut idle: Vec<_> = table
             .awake
             .values()
             .filter_map(|session| {
                 let state = session.state();
-                (state.open == 0).then(|| (state.used, state.seen, session.clone()))
+                (state.open == 0).then(|| (state.seen, session.clone()))
             })
             .collect();
-        idle.sort_unstable_by_key(|(used, seen, _)| (*used, *seen));
-        for (_, _, session) in idle.iter().take((self.limits.max_awake / 8).max(1)) {
+        idle.sort_unstable_by_key(|(seen, _)| *seen);
+        for (_, session) in idle.iter().take((self.limits.max_awake / 8).max(1)) {
             table.awake.remove(&session.key);
-            let mut state = session.state();
-            state.stop_worker();
-            if state.handshake.is_none() {
-                drop(state);
-                table.remove(session);
-            }
+            session.state().stop_worker();
         }
     }
 
+    /// A worker is gone, whoever ended it; a later one may serve the session by now.
     fn worker_ended(&self, session: &Arc<Session>, number: u64) {
         let mut table = self.table();
         let mut state = session.state();
-        if state.worker.as_ref().is_none_or(|worker| worker.number != number) {
-            return;
-        }
-        state.worker = None;
-        let lost = state.handshake.is_none();
-        drop(state);
-        table.awake.remove(&session.key);
-        if lost {
-            table.remove(session);
+        if state.worker.as_ref().is_some_and(|worker| worker.number == number) {
+            state.worker = None;
+            table.awake.remove(&session.key);
         }
     }
 
@@ -485,20 +474,13 @@ mod tests {
             *self.clock.0.lock().unwrap() += Duration::from_secs(seconds);
         }
 
-        async fn open(&self, client: &str) -> Result<HeaderValue, Full> {
-            let entry = self.sessions.enter(&self.owner, 0)?;
-            let body = serde_json::json!({
-                "jsonrpc": "2.0", "id": 1, "method": "initialize",
-                "params": {
-                    "protocolVersion": "2025-11-25", "capabilities": {},
-                    "clientInfo": { "name": client, "version": "1" },
-                },
+        fn open(&self) -> Result<HeaderValue, Full> {
+            let params = serde_json::json!({
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" },
             });
-            let response = entry.serve(self.service.handle(request(body, None))).await.unwrap();
-            assert_eq!(response.status(), 200);
-            finish(response).await;
-            let (id, _) = entry.settle().expect("negotiated");
-            Ok(id)
+            let handshake = Handshake::new(Some(&params)).unwrap();
+            Ok(self.sessions.enter(&self.owner, 0, handshake)?.settle())
         }
 
         async fn ping(&self, id: &HeaderValue) -> Result<u16, Gone> {
@@ -546,8 +528,11 @@ mod tests {
     async fn m20_d120_abandoned_sessions_leave_nothing_behind() {
         let fixture = Fixture::new(10_000, 8);
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
-        for _ in 0..3000 {
-            fixture.open("abandons").await.unwrap();
+        for n in 0..3000 {
+            let id = fixture.open().unwrap();
+            if n % 2 == 0 {
+                assert_eq!(fixture.ping(&id).await, Ok(200));
+            }
         }
         let (sessions, awake) = fixture.counts();
         assert!(sessions == 3000 && awake <= 8, "{sessions} sessions, {awake} awake");
@@ -562,9 +547,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn idle_sessions_nap_and_wake() {
+    async fn sessions_sleep_until_used_and_when_idle() {
         let fixture = Fixture::new(100, 100);
-        let id = fixture.open("naps").await.unwrap();
+        let id = fixture.open().unwrap();
+        assert_eq!(fixture.counts(), (1, 0));
+        assert_eq!(fixture.ping(&id).await, Ok(200));
         assert_eq!(fixture.counts(), (1, 1));
         fixture.advance(59);
         fixture.sessions.sweep();
@@ -579,12 +566,12 @@ mod tests {
     #[tokio::test]
     async fn a_worker_that_dies_is_replaced() {
         let fixture = Fixture::new(100, 100);
-        let id = fixture.open("dies").await.unwrap();
+        let id = fixture.open().unwrap();
+        assert_eq!(fixture.ping(&id).await, Ok(200));
         let handle = {
             let table = fixture.sessions.table();
             let session = table.sessions.values().next().unwrap();
-            let state = session.state();
-            state.worker.as_ref().unwrap().handle.clone()
+            session.state().worker.as_ref().unwrap().handle.clone()
         };
         handle.close().await.unwrap();
         while fixture.counts().1 > 0 {
@@ -594,39 +581,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handshake_too_long_to_keep_is_not_put_to_sleep_but_dropped_under_pressure() {
-        let fixture = Fixture::new(100, 1);
-        let long = fixture.open(&"x".repeat(door::MAX_HANDSHAKE)).await.unwrap();
-        fixture.advance(120);
-        fixture.sessions.sweep();
-        assert_eq!(fixture.counts(), (1, 1));
-        assert_eq!(fixture.ping(&long).await, Ok(200));
-        fixture.open("next").await.unwrap();
-        assert_eq!(fixture.ping(&long).await, Err(Gone(None)));
-    }
-
-    #[tokio::test]
     async fn the_least_used_make_room() {
         let fixture = Fixture::new(4, 4);
-        let used = fixture.open("used").await.unwrap();
+        let used = fixture.open().unwrap();
         fixture.ping(&used).await.unwrap();
         let mut unused = Vec::new();
         for _ in 0..3 {
             fixture.advance(1);
-            unused.push(fixture.open("unused").await.unwrap());
+            unused.push(fixture.open().unwrap());
         }
         fixture.advance(1);
-        let kept = fixture.open("new").await.unwrap();
+        let kept = fixture.open().unwrap();
         assert_eq!(fixture.ping(&unused[0]).await, Err(Gone(None)), "the oldest of the unused went");
         for id in [&used, &unused[1], &unused[2], &kept] {
             assert_eq!(fixture.ping(id).await, Ok(200));
         }
         // All are in use now; there is room again only after five minutes.
-        assert_eq!(fixture.open("late").await.err(), Some(Full { retry_after: 2 }));
+        assert_eq!(fixture.open().err(), Some(Full { retry_after: 2 }));
         fixture.advance(299);
-        assert!(fixture.open("late").await.is_err());
+        assert!(fixture.open().is_err());
         fixture.advance(1);
-        assert!(fixture.open("late").await.is_ok());
+        assert!(fixture.open().is_ok());
     }
 
     #[test]

@@ -47,36 +47,29 @@ impl Drop for Visit {
     }
 }
 
-/// A new session, which exists only once its handshake succeeded.
+/// A new session, which exists only if its handshake succeeds.
 pub(crate) struct Entry {
-    visit: Option<Visit>,
+    visit: Visit,
     id: String,
+    settled: bool,
 }
 
 impl Entry {
     pub(super) fn new(visit: Visit, id: String) -> Entry {
-        Entry { visit: Some(visit), id }
+        Entry { visit, id, settled: false }
     }
 
-    pub(crate) async fn serve<F: Future>(&self, request: F) -> Option<F::Output> {
-        match &self.visit {
-            Some(visit) => Some(visit.serve(request).await),
-            None => None,
-        }
-    }
-
-    /// The id to give to the client, if the handshake succeeded.
-    pub(crate) fn settle(mut self) -> Option<(HeaderValue, Visit)> {
-        let id = HeaderValue::try_from(&self.id).ok()?;
-        let visit = self.visit.take_if(|visit| !visit.session.state().ended)?;
-        Some((id, visit))
+    /// The handshake succeeded. Gives the id for the client; it is not kept.
+    pub(crate) fn settle(mut self) -> HeaderValue {
+        self.settled = true;
+        HeaderValue::try_from(std::mem::take(&mut self.id)).unwrap_or(HeaderValue::from_static(""))
     }
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if let Some(visit) = self.visit.take() {
-            visit.sessions.table().remove(&visit.session);
+        if !self.settled {
+            self.visit.sessions.table().remove(&self.visit.session);
         }
     }
 }

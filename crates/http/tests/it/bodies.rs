@@ -89,7 +89,7 @@ async fn bodies_are_limited_to_1_mib() {
 async fn handshakes_are_limited_more() {
     let server = Server::start().await;
     let mut body: Value = serde_json::from_str(&initialize()).unwrap();
-    body["params"]["clientInfo"]["description"] = "x".repeat(70_000).into();
+    body["params"]["clientInfo"]["name"] = "x".repeat(5_000).into();
     let answer = server.ask_as_alice(Ask::post(body.to_string())).await;
     assert_eq!((answer.status, answer.code().as_str()), (413, "REQUEST_TOO_LARGE"));
     server.stop().await;

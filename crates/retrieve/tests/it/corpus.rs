@@ -1,0 +1,138 @@
+//! A corpus from one string, in a real index.
+
+use std::sync::Arc;
+
+use index::{Access, Batch, DocChange, Index, NewRep, Open};
+use model::{
+    Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedError, Embedder, Filter, IndexChoice, IndexKind,
+    Query, RepType, SourceType, Span,
+};
+use retrieve::{RankOptions, SearchAnswer};
+
+pub(crate) struct Corpus {
+    index: Index,
+    // Removed when dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl Corpus {
+    /// Files in the form `//- path` followed by their lines. Blank lines do not cut: a file is one chunk,
+    /// unless it has a line `---`, which parts chunks.
+    pub(crate) fn new(files: &str) -> Corpus {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Index::open(Open {
+            dir: folder.path().join("state"),
+            access: Access::Writer,
+            embedder: Arc::new(Letters),
+            root: "/corpus".into(),
+        })
+        .unwrap();
+        let changes = files.split("//- ").skip(1).map(|file| {
+            let (path, text) = file.split_once('\n').unwrap();
+            put(path.trim(), text)
+        });
+        index.apply(&Batch { changes: changes.collect() }).unwrap();
+        index.publish().unwrap();
+        Corpus { index, _folder: folder }
+    }
+
+    pub(crate) fn search(&self, text: &str) -> SearchAnswer {
+        self.search_in(text, IndexChoice::Auto)
+    }
+
+    pub(crate) fn search_in(&self, text: &str, index: IndexChoice) -> SearchAnswer {
+        self.query(&Query { text: text.into(), k: 10, index, filter: Filter::default() })
+    }
+
+    pub(crate) fn query(&self, query: &Query) -> SearchAnswer {
+        self.try_query(query).unwrap()
+    }
+
+    pub(crate) fn try_query(&self, query: &Query) -> Result<SearchAnswer, model::Failure> {
+        retrieve::search(&self.index.snapshot(), &Letters, query, &RankOptions::default())
+    }
+
+    pub(crate) fn paths(&self, text: &str) -> Vec<String> {
+        self.search(text).hits.into_iter().map(|hit| hit.rel_path).collect()
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+}
+
+fn put(path: &str, text: &str) -> DocChange {
+    let (doc_type, kind) = match path.rsplit('.').next() {
+        Some("rs" | "py" | "go") => (DocType::Code, IndexKind::Code),
+        Some("md") => (DocType::Md, IndexKind::Text),
+        _ => (DocType::Text, IndexKind::Text),
+    };
+    let mut line = 1;
+    let mut chunks = Vec::new();
+    for text in text.trim_end().split("---\n") {
+        let lines = text.lines().count() as u32;
+        let identity = blake3::hash(format!("{path}\0{line}\0{text}").as_bytes());
+        chunks.push(Chunk {
+            id: ChunkId::from_digest(identity.as_bytes()),
+            ordinal: chunks.len() as u32,
+            span: Span::Lines { start_line: line, end_line: line + lines.saturating_sub(1) },
+            kind,
+            text: text.to_owned(),
+            text_hash: hash(text),
+            tokens_est: 1,
+        });
+        line += lines + 1;
+    }
+    DocChange::Put {
+        path: path.into(),
+        source: SourceType::File,
+        doc_type,
+        size: text.len() as u64,
+        mtime_ns: 0,
+        inode: 0,
+        content_hash: Some(hash(text)),
+        status: DocStatus::Ok,
+        error: None,
+        rep: Some(NewRep {
+            rep_type: RepType::RawText,
+            rep_hash: hash(text),
+            meta_json: "{}".into(),
+            chunks,
+        }),
+    }
+}
+
+fn hash(text: &str) -> ContentHash {
+    ContentHash(*blake3::hash(text.as_bytes()).as_bytes())
+}
+
+/// Counts letters. Near texts share letters, which is enough to have vectors at all.
+struct Letters;
+
+impl Embedder for Letters {
+    fn model(&self, _kind: IndexKind) -> &str {
+        "letters"
+    }
+
+    fn dimensions(&self, _kind: IndexKind) -> usize {
+        26
+    }
+
+    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts
+            .iter()
+            .map(|text| {
+                let mut counts = vec![0f32; 26];
+                for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
+                    counts[usize::from(byte.to_ascii_lowercase() - b'a')] += 1.0;
+                }
+                let norm = counts.iter().map(|x| x * x).sum::<f32>().sqrt();
+                counts.iter().map(|x| if norm > 0.0 { x / norm } else { 0.0 }).collect()
+            })
+            .collect())
+    }
+
+    fn is_costly(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,4 @@
+//! Searches over a real index: routing, widening, filters, order, snippets.
+
+mod corpus;
+mod search;
