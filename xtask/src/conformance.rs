@@ -40,8 +40,12 @@ const SHIPPED: &[(&str, &[&str])] = &[
 
 /// Checks of the scenarios above that ask for a fixture, which the product as shipped does not have. The run with
 /// fixtures passes them.
-const NEED_FIXTURES: &[&str] =
-    &["sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400"];
+const NEED_FIXTURES: &[&str] = &[
+    "sep-2575-server-rejects-undeclared-capability",
+    "sep-2575-missing-capability-http-400",
+    "sep-2575-http-server-no-independent-requests-on-stream",
+    "sep-2575-server-no-log-without-loglevel",
+];
 
 const REVISIONS: &[&str] = &["2025-11-25", "2026-07-28"];
 

@@ -15,8 +15,11 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
 }
 
-/// Builds the binary and returns its path.
+/// Builds the binary and returns its path. `DIR2MCP_BINARY` names another one to try instead.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
+    if let Some(binary) = std::env::var_os("DIR2MCP_BINARY") {
+        return Ok(PathBuf::from(binary));
+    }
     let mut command = cargo();
     command.args(["build", "--quiet", "--package", "dir2mcp"]);
     let folder = match profile {

@@ -198,13 +198,20 @@ where
         &self,
         sender: &Sender,
         params: &Value,
-        parts: Parts,
+        mut parts: Parts,
         bytes: Bytes,
     ) -> Result<Response<Reply>, Refusal> {
         if self.stopping.is_cancelled() {
             return Err(Refusal::Stopping);
         }
-        self.check_version(sender, &parts.headers)?;
+        if let Err(refusal) = self.check_version(sender, &parts.headers) {
+            // A client that only says twice which revision it would like is offered another.
+            let asked = params.get("protocolVersion").and_then(Value::as_str);
+            let said = parts.headers.remove(PROTOCOL_VERSION);
+            if said.as_ref().map(HeaderValue::as_bytes) != asked.map(str::as_bytes) {
+                return Err(refusal);
+            }
+        }
         let entry = match Handshake::new(Some(params)) {
             Ok(handshake) => Some(
                 self.sessions

@@ -1,7 +1,7 @@
 //! Measures the index: what indexing, editing, opening and searching cost, in CPU time and in bytes.
 //!
 //! ```text
-//! cargo run --release -p dir2mcp-index --example measure -- tree <directory>
+//! cargo run --release -p dir2mcp-index --example measure -- tree <directory> [<state directory to keep>]
 //! cargo run --release -p dir2mcp-index --example measure -- synthetic 10000 100000
 //! ```
 #![allow(clippy::print_stdout)]
@@ -53,11 +53,11 @@ fn embed(text: &str) -> Vec<f32> {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
-        Some((mode, [dir])) if mode == "tree" => {
+        Some((mode, [dir, state @ ..])) if mode == "tree" => {
             let files = read_tree(Path::new(dir));
             let bytes: usize = files.iter().map(|(_, text)| text.len()).sum();
             println!("{} files, {:.1} MB of text", files.len(), mb(bytes as u64));
-            measure(files.into_iter(), bytes);
+            measure(files.into_iter(), bytes, state.first().map(PathBuf::from));
         }
         Some((mode, sizes)) if mode == "synthetic" => {
             for size in sizes {
@@ -65,16 +65,16 @@ fn main() {
                 // Four chunks a file.
                 let bytes: usize = (0..chunks / 4).map(|n| source(n).len()).sum();
                 println!("\n{chunks} chunks, {:.1} MB of text", mb(bytes as u64));
-                measure((0..chunks / 4).map(|n| (format!("src/module_{}/file_{n}.rs", n % 97), source(n))), bytes);
+                measure((0..chunks / 4).map(|n| (format!("src/module_{}/file_{n}.rs", n % 97), source(n))), bytes, None);
             }
         }
         _ => println!("usage: measure tree <directory> | measure synthetic <chunks>..."),
     }
 }
 
-fn measure(files: impl Iterator<Item = (String, String)>, bytes: usize) {
+fn measure(files: impl Iterator<Item = (String, String)>, bytes: usize, keep: Option<PathBuf>) {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let dir = folder.path().join("state");
+    let dir = keep.unwrap_or_else(|| folder.path().join("state"));
     let index = open(&dir, Access::Writer);
 
     let mut applying = 0.0;
@@ -117,7 +117,13 @@ fn measure(files: impl Iterator<Item = (String, String)>, bytes: usize) {
 
     // Merges may still be running.
     let before = cpu();
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    loop {
+        let now = cpu();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        if cpu() - now < 0.01 {
+            break;
+        }
+    }
     println!("merging  {:.2} s of CPU in the background", cpu() - before);
 
     edits(&index, &sample);
@@ -338,21 +344,8 @@ fn mb(bytes: u64) -> f64 {
 
 /// CPU seconds of this process so far, all threads.
 fn cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    // utime and stime, the 14th and 15th field, in hundredths.
-    let ticks = |n: usize| fields.get(n).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
-    let coarse = (ticks(11) + ticks(12)) / 100.0;
-    // Finer where the kernel tells: nanoseconds on the processor, per thread.
-    let fine: f64 = std::fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok())
-        .filter_map(|stat| stat.split(' ').next().and_then(|time| time.parse::<f64>().ok()))
-        .sum::<f64>()
-        / 1e9;
-    if coarse - fine > 0.05 { coarse } else { fine }
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn peak_mb() -> f64 {

@@ -4,18 +4,22 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::randomness::{entropy, is_wordy};
+use crate::randomness::{entropy, is_wordy, word_share};
 
 /// Drawn by a machine, as far as one can tell.
 pub(crate) fn is_drawn(value: &[u8]) -> bool {
-    let least = if value.len() < 20 { 2.5 } else { 2.9 };
-    entropy(value) >= least && !is_wordy(value) && !is_placeholder(value)
+    varies(value) && !is_wordy(value) && !is_placeholder(value)
+}
+
+/// The same of a value behind a provider's prefix, which speaks for it: only plain words are let go.
+pub(crate) fn is_drawn_key(value: &[u8]) -> bool {
+    varies(value) && word_share(value) < 0.85 && !is_placeholder(value)
 }
 
 /// Written by a person to show where a value goes.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
-    // A drawn value of 40 characters holds one of the shorter words once in 20,000 times. Then the marks
-    // of templates: shell, Python, XML.
+    // A drawn value of 40 characters holds one of these words once in 5,000 times. Then the marks of
+    // templates: shell, Python, XML.
     #[rustfmt::skip]
     const WORDS: [&str; 44] = [
         "example", "sample", "changeme", "change-me", "change_me", "changethis", "change-this", "change_this",
@@ -99,4 +103,8 @@ pub(crate) fn is_common_password(value: &[u8]) -> bool {
     [&b"pass"[..], b"secret", b"admin", b"test", b"user", b"qwerty"]
         .iter()
         .any(|word| plain.windows(word.len()).any(|part| part == *word))
+}
+
+fn varies(value: &[u8]) -> bool {
+    entropy(value) >= if value.len() < 20 { 2.5 } else { 2.9 }
 }

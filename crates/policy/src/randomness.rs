@@ -115,23 +115,24 @@ fn is_word(run: &[u8]) -> bool {
     common * 100 >= pairs * percent
 }
 
+/// A fixed sequence of drawn values, for the tests of the rules.
+#[cfg(test)]
+pub(crate) fn drawn(alphabet: &[u8], length: usize) -> impl Iterator<Item = Vec<u8>> {
+    let mut state = 0x2545_F491_4F6C_DD1Du64;
+    std::iter::repeat_with(move || {
+        let mut draw = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            alphabet[(state >> 33) as usize % alphabet.len()]
+        };
+        (0..length).map(|_| draw()).collect()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A fixed sequence of drawn values.
-    fn drawn(alphabet: &[u8], length: usize) -> impl Iterator<Item = Vec<u8>> {
-        let mut state = 0x2545_F491_4F6C_DD1Du64;
-        std::iter::repeat_with(move || {
-            let mut draw = || {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                alphabet[(state >> 33) as usize % alphabet.len()]
-            };
-            (0..length).map(|_| draw()).collect()
-        })
-    }
 
     #[test]
     fn names_are_wordy() {

@@ -185,4 +185,23 @@ mod tests {
         assert_eq!(failure.code, ErrorCode::Forbidden);
         assert!(!failure.message.contains("qzjv"));
     }
+
+    #[test]
+    fn d087_every_rule_has_a_positive_line() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/secrets/positive");
+        let files = std::fs::read_dir(folder).unwrap();
+        let text: String = files
+            .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+            .collect::<Vec<_>>()
+            .join("\n");
+        let text = text.replace("{{}}", "").replace("\\n", "\n");
+        for rule in RULES {
+            let found = TUNED.keywords.find_overlapping_iter(&text).any(|hit| {
+                let wanted =
+                    TUNED.rules[hit.pattern().as_usize()].iter().any(|other| other.name == rule.name);
+                wanted && rule.finds(Site { text: text.as_bytes(), start: hit.start(), end: hit.end() })
+            });
+            assert!(found, "no line for {}", rule.name);
+        }
+    }
 }

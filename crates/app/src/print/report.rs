@@ -94,6 +94,8 @@ impl Reporter {
         if (recently || last.progress.as_ref() == Some(progress)) && !ended {
             return;
         }
+        // The end of a job often changes nothing but the fact that it ended.
+        let news = last.progress.as_ref().is_none_or(|last| counters(last) != counters(progress));
         last.shown = Some(now);
         last.progress = Some(progress.clone());
         match &self.form {
@@ -102,7 +104,8 @@ impl Reporter {
                 events.emit(Level::Info, "scan_progress", scan_data(progress));
                 events.emit(Level::Info, "embed_progress", embed_data(progress));
             }
-            Form::Lines => self.print(&progress_line(progress)),
+            Form::Lines if news => self.print(&progress_line(progress)),
+            Form::Lines => {}
             Form::Bar { bar, .. } if progress.running => draw(bar, progress),
             Form::Bar { bar, lines } => {
                 bar.finish_and_clear();

@@ -1,5 +1,6 @@
 //! The built binary, from outside.
 
+mod acceptance;
 mod cli_surface;
 mod config;
 mod sandbox;

@@ -24,9 +24,9 @@ impl Visit {
         HeaderValue::try_from(self.session.tag()).unwrap_or(HeaderValue::from_static("session"))
     }
 
+    /// Deleted or expired since it was admitted.
     pub(crate) fn has_ended(&self) -> bool {
-        let state = self.session.state();
-        state.ended || state.worker.is_none()
+        self.session.state().ended
     }
 
     /// Lets the library reach this session, and no other, while it serves `request`.

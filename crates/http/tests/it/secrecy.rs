@@ -33,7 +33,7 @@ impl<'a> MakeWriter<'a> for Captured {
 
 /// Everything any library says, at the most talkative level, while everything happens to a session that can.
 #[tokio::test]
-async fn m13_m27_logs_hold_neither_tokens_nor_session_ids() {
+async fn d121_m13_m27_logs_hold_neither_tokens_nor_session_ids() {
     let log = Captured::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
@@ -64,13 +64,21 @@ async fn m13_m27_logs_hold_neither_tokens_nor_session_ids() {
     server.ask_as_alice(Ask::post(initialize()).with("Cookie", alpha())).await;
     server.ask_as_alice(Ask { method: "DELETE".into(), body: Vec::new(), ..in_session(&second, "") }).await;
     server.ask(&in_session(&first, list_tools(4)).token("wrong")).await;
+    let third = server.initialize(&alpha()).await;
+    sessions.push(third.clone());
     server.clock.advance(std::time::Duration::from_secs(90_000));
-    drop(stream);
-    assert_eq!(server.ask_as_alice(in_session(&second, list_tools(5))).await.status, 404);
+    for session in [&second, &third] {
+        assert_eq!(server.ask_as_alice(in_session(session, list_tools(5))).await.status, 404);
+    }
     server.stop().await;
 
     let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert!(log.contains("TRACE"), "the log was captured");
+    let expiry = log.lines().find(|line| line.contains("session ended") && line.contains("inactivity"));
+    assert!(
+        expiry.is_some_and(|line| line.contains("INFO") && line.contains("session=")),
+        "D121: {expiry:?}"
+    );
     assert!(!log.contains(&alpha()), "the token is in the log");
     for session in sessions {
         let bare = session.strip_prefix("sess_").unwrap();

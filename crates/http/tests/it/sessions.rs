@@ -86,6 +86,31 @@ async fn c38_missing_session_is_400_and_so_is_an_unknown_revision() {
 }
 
 #[tokio::test]
+async fn c28_a_handshake_falls_back_to_a_revision_that_is_served() {
+    let server = Server::start().await;
+    for (asked, agreed) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+        ("2099-01-01", "2025-11-25"),
+    ] {
+        let body = initialize().replace("2025-11-25", asked);
+        for ask in [Ask::post(body.clone()), Ask::post(body).with("MCP-Protocol-Version", asked)] {
+            let answer = server.ask_as_alice(ask).await;
+            assert_eq!(answer.json()["result"]["protocolVersion"], agreed, "{asked}: {answer:?}");
+            let session = answer.header("mcp-session-id").expect("an id").to_owned();
+            let list = in_session(&session, list_tools(2)).with("MCP-Protocol-Version", agreed);
+            assert_eq!(server.ask_as_alice(list).await.status, 200, "{asked}");
+        }
+    }
+    let contradiction = Ask::post(initialize()).with("MCP-Protocol-Version", "2099-01-01");
+    assert_eq!(server.ask_as_alice(contradiction).await.status, 400);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_handshake_with_a_stale_id_begins_anew() {
     let server = Server::start().await;
     let answer = server.ask_as_alice(in_session("sess_stale", initialize())).await;

@@ -105,7 +105,7 @@ impl Catalog {
         self.with_reader(|reader| {
             let mut statement = reader.conn.prepare_cached(
                 "SELECT rel_path, doc_id, size_bytes, mtime_ns, inode, content_hash, status \
-                 FROM documents WHERE root_id = ?1 AND deleted = 0",
+                 FROM documents NOT INDEXED WHERE root_id = ?1 AND deleted = 0",
             )?;
             let mut rows = statement.query([ROOT_ID])?;
             let mut known = HashMap::with_capacity(1024);

@@ -441,7 +441,7 @@ impl DocumentWriter<'_> {
         rep: &NewRep,
         old: Option<KnownRep>,
     ) -> rusqlite::Result<()> {
-        if old.as_ref().is_some_and(|old| !old.deleted && old.rep_hash == rep.rep_hash.0) {
+        if old.as_ref().is_some_and(|old| !old.deleted && old.rep_hash == short(&rep.rep_hash)) {
             return Ok(());
         }
         self.changed = true;
@@ -454,7 +454,7 @@ impl DocumentWriter<'_> {
                         "UPDATE representations SET rep_hash = ?2, created_unix = ?3, meta_json = ?4, deleted = 0 \
                          WHERE rep_id = ?1",
                     )?
-                    .execute((old.rep_id, &rep.rep_hash.0[..], created, &rep.meta_json))?;
+                    .execute((old.rep_id, short(&rep.rep_hash), created, &rep.meta_json))?;
                 (old.rep_id, self.live_chunks(old.rep_id)?)
             }
             None => {
@@ -463,7 +463,7 @@ impl DocumentWriter<'_> {
                         "INSERT INTO representations (doc_id, rep_type, rep_hash, created_unix, meta_json) \
                          VALUES (?1, ?2, ?3, ?4, ?5)",
                     )?
-                    .execute((doc_id, rep.rep_type.as_str(), &rep.rep_hash.0[..], created, &rep.meta_json))?;
+                    .execute((doc_id, rep.rep_type.as_str(), short(&rep.rep_hash), created, &rep.meta_json))?;
                 (self.tx.last_insert_rowid(), HashMap::new())
             }
         };
@@ -606,7 +606,7 @@ struct KnownRep {
     deleted: bool,
 }
 
-/// 128 bits tell texts apart as well as 256 and halve the largest column but one.
+/// 128 bits tell texts apart as well as 256, at half the size.
 fn short(hash: &ContentHash) -> &[u8] {
     &hash.0[..16]
 }

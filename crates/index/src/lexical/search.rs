@@ -46,16 +46,11 @@ impl Default for Bm25 {
 #[derive(Default)]
 pub(crate) struct Scratch {
     scores: Vec<f32>,
+    /// Entries with a score, where they are few.
     touched: Vec<u32>,
-    postings: Vec<Posting>,
-}
-
-#[derive(Clone, Copy)]
-struct Posting {
-    /// The entry's number over all segments.
-    entry: u32,
-    frequency: u32,
-    length: u32,
+    /// The postings of one term: entries, numbered over all segments, and what they get per unit of weight.
+    entries: Vec<u32>,
+    parts: Vec<f32>,
 }
 
 /// What a search found, and whether it met damage on the way.
@@ -79,36 +74,37 @@ pub(crate) fn search(
     if scratch.scores.len() < view.entries {
         scratch.scores.resize(view.entries, 0.0);
     }
-    let mut admission = query.admit.map(|admit| Admission::new(documents, admit));
-    let average = scope.tokens as f64 / scope.chunks as f64;
-    // score = idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average))
-    let flat = bm25.k1 * (1.0 - bm25.b);
-    let slope = if average > 0.0 { (f64::from(bm25.k1 * bm25.b) / average) as f32 } else { 0.0 };
-
+    let mut gather = Gather {
+        view,
+        mask: scope.mask,
+        bits: scope.bits,
+        admission: query.admit.map(|admit| Admission::new(documents, admit)),
+        norm: Norm::new(bm25, &scope),
+        damaged: false,
+    };
+    // Beyond this many postings it is cheaper to look at every score than to list the ones that are not zero.
+    let dense_from = view.entries / 4;
+    let mut postings = 0;
     for term in query.terms.iter().filter(|term| term.weight > 0.0) {
-        let body = gather(view, &scope, &term.token, Part::Body, &mut admission, scratch, &mut found.damaged);
-        let weight = term.weight * scope.idf(body) * (bm25.k1 + 1.0);
-        let Scratch { scores, touched, postings } = scratch;
-        for posting in &*postings {
-            let frequency = posting.frequency as f32;
-            let norm = flat + slope * posting.length as f32;
-            add(scores, touched, posting.entry, weight * (frequency / (frequency + norm)));
-        }
+        let matching = gather.term(&term.token, Part::Body, scratch);
+        scratch.add(term.weight * scope.idf(matching) * (bm25.k1 + 1.0), &mut postings, dense_from);
         if bm25.path_weight > 0.0 {
-            let path =
-                gather(view, &scope, &term.token, Part::Path, &mut admission, scratch, &mut found.damaged);
-            let weight = term.weight * scope.idf(path) * bm25.path_weight;
-            let Scratch { scores, touched, postings } = scratch;
-            for posting in &*postings {
-                add(scores, touched, posting.entry, weight);
-            }
+            let matching = gather.term(&term.token, Part::Path, scratch);
+            scratch.add(term.weight * scope.idf(matching) * bm25.path_weight, &mut postings, dense_from);
         }
     }
+    found.damaged = gather.damaged;
 
-    let Scratch { scores, touched, .. } = scratch;
-    let candidates = touched.iter().map(|&entry| Candidate { score: scores[entry as usize], row: entry });
     let place = Places::new(view);
-    let best = best(candidates, query.limit, documents, |row| place.of(row));
+    let Scratch { scores, touched, .. } = scratch;
+    let best = if postings > dense_from {
+        let all = scores[..view.entries].iter().enumerate().filter(|(_, score)| **score > 0.0);
+        let all = all.map(|(entry, score)| Candidate { score: *score, row: entry as u32 });
+        best(all, query.limit, documents, |row| place.of(row))
+    } else {
+        let all = touched.iter().map(|&entry| Candidate { score: scores[entry as usize], row: entry });
+        best(all, query.limit, documents, |row| place.of(row))
+    };
     found.hits = best
         .into_iter()
         .filter_map(|candidate| {
@@ -117,19 +113,33 @@ pub(crate) fn search(
             Some(Ranked { chunk: model::ChunkId(chunk), score: candidate.score })
         })
         .collect();
-    for &entry in &*touched {
-        scores[entry as usize] = 0.0;
+    if postings > dense_from {
+        scores[..view.entries].fill(0.0);
+    } else {
+        touched.iter().for_each(|&entry| scores[entry as usize] = 0.0);
     }
     touched.clear();
     found
 }
 
-fn add(scores: &mut [f32], touched: &mut Vec<u32>, entry: u32, score: f32) {
-    let sum = &mut scores[entry as usize];
-    if *sum == 0.0 {
-        touched.push(entry);
+impl Scratch {
+    /// Adds what the gathered postings get.
+    fn add(&mut self, weight: f32, postings: &mut usize, dense_from: usize) {
+        *postings += self.entries.len();
+        if *postings > dense_from {
+            for (&entry, &part) in self.entries.iter().zip(&self.parts) {
+                self.scores[entry as usize] += weight * part;
+            }
+            return;
+        }
+        for (&entry, &part) in self.entries.iter().zip(&self.parts) {
+            let score = &mut self.scores[entry as usize];
+            if *score == 0.0 {
+                self.touched.push(entry);
+            }
+            *score += weight * part;
+        }
     }
-    *sum += score;
 }
 
 /// The chunks that a query is about, and their statistics.
@@ -166,86 +176,109 @@ impl Scope {
     }
 }
 
+/// The part of the formula that depends on a chunk's length:
+/// `frequency / (frequency + k1 * (1 - b + b * length / average))`.
+#[derive(Clone, Copy)]
+struct Norm {
+    flat: f32,
+    slope: f32,
+}
+
+impl Norm {
+    fn new(bm25: &Bm25, scope: &Scope) -> Norm {
+        let average = scope.tokens as f64 / scope.chunks as f64;
+        let slope = if average > 0.0 { (f64::from(bm25.k1 * bm25.b) / average) as f32 } else { 0.0 };
+        Norm { flat: bm25.k1 * (1.0 - bm25.b), slope }
+    }
+
+    fn part(self, frequency: u32, length: u32) -> f32 {
+        let frequency = frequency as f32;
+        frequency / (frequency + self.flat + self.slope * length as f32)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Body,
     Path,
 }
 
-/// Collects a term's postings in the scope, and counts all of them: the ones that are not admitted count as
-/// well, so that a filter does not change the scores of what it lets through.
-fn gather(
-    view: &LexicalView,
-    scope: &Scope,
-    token: &str,
-    part: Part,
-    admission: &mut Option<Admission<'_>>,
-    scratch: &mut Scratch,
-    damaged: &mut bool,
-) -> u64 {
-    let postings = &mut scratch.postings;
-    postings.clear();
-    let mut matching = 0;
-    let mut base = 0u32;
-    for segment in &view.segments {
-        let before = (postings.len(), matching);
-        let read = unpanicked(|| {
-            gather_segment(segment, base, scope, token, part, admission, postings, &mut matching)?;
-            Ok(())
-        });
-        if let Err(error) = read {
-            // The rest of the index still answers.
-            tracing::warn!(%error, "a segment of the lexical index cannot be read");
-            *damaged = true;
-            postings.truncate(before.0);
-            matching = before.1;
-        }
-        base += segment.packed.len() as u32;
-    }
-    matching
+/// Collects the postings of terms.
+struct Gather<'a> {
+    view: &'a LexicalView,
+    mask: u32,
+    bits: u32,
+    admission: Option<Admission<'a>>,
+    norm: Norm,
+    damaged: bool,
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the inner loop of a search, split off so that a panic in it can be caught"
-)]
-fn gather_segment(
-    segment: &SegmentView,
-    base: u32,
-    scope: &Scope,
-    token: &str,
-    part: Part,
-    admission: &mut Option<Admission<'_>>,
-    postings: &mut Vec<Posting>,
-    matching: &mut u64,
-) -> std::io::Result<()> {
-    let (reader, option): (&InvertedIndexReader, _) = match part {
-        Part::Body => (&segment.body, IndexRecordOption::WithFreqs),
-        Part::Path => (&segment.path, IndexRecordOption::Basic),
-    };
-    // Only the bytes of the term are looked at, so any field does.
-    let term = Term::from_field_text(Field::from_field_id(0), token);
-    let Some(mut blocks) = reader.read_block_postings(&term, option)? else { return Ok(()) };
-    loop {
-        let entries = blocks.docs();
-        if entries.is_empty() {
-            return Ok(());
-        }
-        for (offset, &entry) in entries.iter().enumerate() {
-            let packed = segment.packed[entry as usize];
-            if packed & scope.mask != scope.bits {
-                continue;
+impl Gather<'_> {
+    /// Collects a term's postings in the scope, and counts all of them: the ones that are not admitted count as
+    /// well, so that a filter does not change the scores of what it lets through.
+    fn term(&mut self, token: &str, part: Part, scratch: &mut Scratch) -> u64 {
+        scratch.entries.clear();
+        scratch.parts.clear();
+        let mut matching = 0;
+        let mut base = 0u32;
+        let view = self.view;
+        for segment in &view.segments {
+            let before = scratch.entries.len();
+            match unpanicked(|| Ok(self.segment(segment, base, token, part, scratch)?)) {
+                Ok(count) => matching += count,
+                Err(error) => {
+                    // The rest of the index still answers.
+                    tracing::warn!(%error, "a segment of the lexical index cannot be read");
+                    self.damaged = true;
+                    scratch.entries.truncate(before);
+                    scratch.parts.truncate(before);
+                }
             }
-            *matching += 1;
-            if let Some(admission) = admission
-                && !admission.admits(segment.docs[entry as usize])
-            {
-                continue;
-            }
-            let frequency = if part == Part::Body { blocks.freq(offset) } else { 1 };
-            postings.push(Posting { entry: base + entry, frequency, length: packed >> LENGTH_SHIFT });
+            base += segment.packed.len() as u32;
         }
-        blocks.advance();
+        matching
+    }
+
+    fn segment(
+        &mut self,
+        segment: &SegmentView,
+        base: u32,
+        token: &str,
+        part: Part,
+        scratch: &mut Scratch,
+    ) -> std::io::Result<u64> {
+        let (reader, option): (&InvertedIndexReader, _) = match part {
+            Part::Body => (&segment.body, IndexRecordOption::WithFreqs),
+            Part::Path => (&segment.path, IndexRecordOption::Basic),
+        };
+        // Only the bytes of the term are looked at, so any field does.
+        let term = Term::from_field_text(Field::from_field_id(0), token);
+        let Some(mut blocks) = reader.read_block_postings(&term, option)? else { return Ok(0) };
+        let mut matching = 0;
+        loop {
+            let entries = blocks.docs();
+            if entries.is_empty() {
+                return Ok(matching);
+            }
+            for (offset, &entry) in entries.iter().enumerate() {
+                let packed = segment.packed[entry as usize];
+                if packed & self.mask != self.bits {
+                    continue;
+                }
+                matching += 1;
+                if let Some(admission) = &mut self.admission
+                    && !admission.admits(segment.docs[entry as usize])
+                {
+                    continue;
+                }
+                scratch.entries.push(base + entry);
+                scratch.parts.push(match part {
+                    Part::Body => self.norm.part(blocks.freq(offset), packed >> LENGTH_SHIFT),
+                    Part::Path => 1.0,
+                });
+            }
+            blocks.advance();
+        }
     }
 }
 

@@ -165,7 +165,6 @@ fn a_newer_format_is_refused_and_left_alone() {
 
 #[test]
 fn a_damaged_catalog_is_reported_and_left_alone() {
-    let page = 8192;
     let damages: [(&str, fn(&mut Vec<u8>)); 4] = [
         ("no database", |bytes| bytes[..64].fill(b'x')),
         ("a text file", |bytes| *bytes = b"hello, this is not a database".repeat(100)),
@@ -181,7 +180,6 @@ fn a_damaged_catalog_is_reported_and_left_alone() {
         drop(index);
         let path = state.dir.join("meta.sqlite");
         let mut bytes = std::fs::read(&path).unwrap();
-        assert!(bytes.len() > 2 * page);
         damage(&mut bytes);
         std::fs::write(&path, &bytes).unwrap();
         for access in [Access::Writer, Access::Reader] {

@@ -312,7 +312,7 @@ fn torn_reads_are_noticed() {
             }
         });
         let _stop = Stop(&done);
-        for _ in 0..200 {
+        for _ in 0..60 {
             let mut file = house.guard.open(&rel("growing.txt")).unwrap();
             match file.read_all(2 << 20) {
                 // Between two of the eight writes the file really is a mixture of two neighbours, but

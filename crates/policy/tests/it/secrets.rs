@@ -61,15 +61,6 @@ fn a_secret_is_found_anywhere_in_a_text() {
 }
 
 #[test]
-fn every_rule_has_a_positive_line() {
-    let policy = Policy::new(PolicyConfig::default()).unwrap();
-    let lines = corpus("positive");
-    let hit: std::collections::BTreeSet<_> =
-        lines.iter().filter_map(|(_, line)| policy.scan(line.as_bytes())).map(|found| found.rule).collect();
-    assert!(hit.len() >= 50, "only {} rules are hit: {hit:?}", hit.len());
-}
-
-#[test]
 fn any_bytes_can_be_scanned() {
     let policy = Policy::new(PolicyConfig::default()).unwrap();
     // Each keyword cut off at every point, at the start and at the end of the text.

@@ -16,7 +16,7 @@ fn m5_names_that_look_like_flags() {
     let (_server, clients) = ways_in(&folder);
     for mut client in clients {
         for (path, content) in
-            [("-rf", "lighthouse one\n"), ("--output=x", "lighthouse two\n"), ("-", "lighthouse three\n")]
+            [("-rf", "lighthouse one"), ("--output=x", "lighthouse two"), ("-", "lighthouse three")]
         {
             assert_eq!(client.expect("dir2mcp.open_file", json!({ "rel_path": path }))["content"], content);
         }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 use testkit::scenario::Answers;
-use testkit::{Folder, Tree};
+use testkit::{Folder, Random, Tree};
 
 use super::{program, serve};
 

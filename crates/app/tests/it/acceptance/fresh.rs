@@ -43,7 +43,7 @@ fn d020_d099_d100_an_unchanged_folder_is_not_indexed_again() {
     let rows = || {
         let database = rusqlite::Connection::open(folder.state().join("meta.sqlite")).unwrap();
         let mut statement = database
-            .prepare("SELECT rep_id || ' ' || rep_hash || ' ' || created_unix FROM representations WHERE NOT deleted ORDER BY 1")
+            .prepare("SELECT rep_id || ' ' || hex(rep_hash) || ' ' || created_unix FROM representations WHERE NOT deleted ORDER BY 1")
             .unwrap();
         let rows: Vec<String> =
             statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();

@@ -17,7 +17,11 @@ fn canaries() -> Vec<(&'static str, String, String)> {
         ("docs/token.txt", words.to_owned(), format!("{} = ", "token")),
         ("src/stripe.py", format!("{}{mixed}", "sk_"), "key = \"".into()),
         ("conf/api.yaml", format!("{}{mixed}", "api_"), "key: ".into()),
-        ("logs/jwt.log", format!("{words}.{words}.{words}"), format!("{}: {} ", "Authorization", "Bearer")),
+        (
+            "logs/jwt.log",
+            format!("{}{mixed}.eyJ{mixed}.{mixed}", "eyJ"),
+            format!("{}: {} ", "Authorization", "Bearer"),
+        ),
     ]
 }
 
