@@ -1,17 +1,29 @@
 //! The signals that end a server: an interrupt from the terminal, or a polite request to terminate.
 
-use tokio::signal::unix::{SignalKind, signal};
+use std::io;
 
-/// Completes at the first of them.
-pub(crate) async fn stop() {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        // Without handlers the default action ends the process anyway.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Listens from the moment it is made, so that a request to stop is heard however early it comes.
+pub(crate) struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    /// Needs a running runtime.
+    pub(crate) fn listen() -> io::Result<StopSignals> {
+        Ok(StopSignals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Completes at the first of them.
+    pub(crate) async fn received(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }

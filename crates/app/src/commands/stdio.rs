@@ -12,7 +12,8 @@ use crate::cli::StdioArgs;
 use crate::config::Loaded;
 use crate::config::files;
 use crate::exit::Exit;
-use crate::{print, signals, wire};
+use crate::signals::StopSignals;
+use crate::{print, wire};
 
 /// How often to look whether the client is still there. A client that dies closes the pipe, unless a grandchild of
 /// its holds the other end open.
@@ -33,12 +34,13 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
     let engine = wire::open_engine(settings)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let served: Result<(), Exit> = runtime.block_on(async {
+        let mut signals = StopSignals::listen()?;
         let stop = CancellationToken::new();
         tokio::spawn({
             let stop = stop.clone();
             async move {
                 tokio::select! {
-                    () = signals::stop() => {}
+                    () = signals.received() => {}
                     () = parent_gone() => {}
                 }
                 stop.cancel();

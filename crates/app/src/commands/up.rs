@@ -18,7 +18,8 @@ use crate::print::connection::Connection;
 use crate::print::events::Level;
 use crate::print::report::Reporter;
 use crate::secrets::token;
-use crate::{signals, wire};
+use crate::signals::StopSignals;
+use crate::wire;
 
 pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
@@ -40,6 +41,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     let engine = wire::open_engine(settings)?;
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
+        let mut signals = StopSignals::listen()?;
         let bound = dir2mcp_http::bind(wire::http_config(settings, &token)).await?;
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
@@ -79,7 +81,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         );
 
         let outcome = tokio::select! {
-            () = signals::stop() => Ok(()),
+            () = signals.received() => Ok(()),
             // The sender lives in the engine, so the channel only yields what was sent.
             Some(exit) = fatal_out.recv() => Err(exit),
         };

@@ -23,7 +23,7 @@ impl Corpus {
         let index = Index::open(Open {
             dir: folder.path().join("state"),
             access: Access::Writer,
-            embedder: Arc::new(Letters),
+            embedder: Arc::new(Words),
             root: "/corpus".into(),
         })
         .unwrap();
@@ -49,7 +49,15 @@ impl Corpus {
     }
 
     pub(crate) fn try_query(&self, query: &Query) -> Result<SearchAnswer, model::Failure> {
-        retrieve::search(&self.index.snapshot(), &Letters, query, &RankOptions::default())
+        self.query_where(query, &|_| true)
+    }
+
+    pub(crate) fn query_where(
+        &self,
+        query: &Query,
+        allows: &dyn Fn(&str) -> bool,
+    ) -> Result<SearchAnswer, model::Failure> {
+        retrieve::search(&self.index.snapshot(), &Words, query, &RankOptions::default(), allows)
     }
 
     pub(crate) fn paths(&self, text: &str) -> Vec<String> {
@@ -106,33 +114,36 @@ fn hash(text: &str) -> ContentHash {
     ContentHash(*blake3::hash(text.as_bytes()).as_bytes())
 }
 
-/// Counts letters. Near texts share letters, which is enough to have vectors at all.
-struct Letters;
+/// Hashes words, as the built-in embedder does.
+struct Words;
 
-impl Embedder for Letters {
+const DIMENSIONS: usize = 64;
+
+impl Embedder for Words {
     fn model(&self, _kind: IndexKind) -> &str {
-        "letters"
+        "words"
     }
 
     fn dimensions(&self, _kind: IndexKind) -> usize {
-        26
+        DIMENSIONS
     }
 
     fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(texts
-            .iter()
-            .map(|text| {
-                let mut counts = vec![0f32; 26];
-                for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
-                    counts[usize::from(byte.to_ascii_lowercase() - b'a')] += 1.0;
-                }
-                let norm = counts.iter().map(|x| x * x).sum::<f32>().sqrt();
-                counts.iter().map(|x| if norm > 0.0 { x / norm } else { 0.0 }).collect()
-            })
-            .collect())
+        Ok(texts.iter().map(|text| vector(text)).collect())
     }
 
     fn is_costly(&self) -> bool {
         false
     }
+}
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut counts = vec![0f32; DIMENSIONS];
+    index::tokens::index_tokens(text, &mut |token| {
+        let hash = blake3::hash(token.as_bytes());
+        let [bucket, sign, ..] = *hash.as_bytes();
+        counts[usize::from(bucket) % DIMENSIONS] += if sign > 127 { 1.0 } else { -1.0 };
+    });
+    let norm = counts.iter().map(|x| x * x).sum::<f32>().sqrt();
+    counts.iter().map(|x| if norm > 0.0 { x / norm } else { 0.0 }).collect()
 }

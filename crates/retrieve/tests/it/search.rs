@@ -116,8 +116,9 @@ fn a_definition_comes_before_its_uses_and_its_tests() {
 #[test]
 fn other_forms_of_a_word_are_found() {
     let corpus = Corpus::new(REPOSITORY);
-    assert_eq!(corpus.paths("retries messages")[0], "docs/retries.md");
-    assert!(corpus.paths("failures").contains(&"docs/retries.md".to_owned()));
+    assert_eq!(corpus.paths("failures")[0], "docs/retries.md");
+    assert_eq!(corpus.paths("brokers")[0], "README.md");
+    assert!(corpus.paths("retries").contains(&"src/retry_budget.go".to_owned()));
 }
 
 #[test]
@@ -147,6 +148,15 @@ fn filters_restrict_and_route() {
     assert_eq!(corpus.try_query(&query("x", bad)).unwrap_err().code, ErrorCode::InvalidField);
     let out = Filter { path_prefix: Some("../".into()), ..Filter::default() };
     assert_eq!(corpus.try_query(&query("x", out)).unwrap_err().code, ErrorCode::PathOutsideRoot);
+}
+
+#[test]
+fn a_path_that_is_no_longer_allowed_is_no_hit() {
+    let corpus = Corpus::new(REPOSITORY);
+    let asked = query("message", Filter::default());
+    assert!(corpus.query(&asked).hits.iter().any(|hit| hit.rel_path.starts_with("docs/")));
+    let answer = corpus.query_where(&asked, &|path| !path.starts_with("docs/")).unwrap();
+    assert!(!answer.hits.is_empty() && answer.hits.iter().all(|hit| !hit.rel_path.starts_with("docs/")));
 }
 
 #[test]
