@@ -108,10 +108,10 @@ fn policy_config(settings: &Settings) -> PolicyConfig {
     let patterns = &settings.security.secret_patterns;
     PolicyConfig {
         path_excludes: settings.security.path_excludes.clone(),
-        secret_patterns: if patterns.builtin {
-            SecretPatterns::Default
-        } else {
-            SecretPatterns::Custom(patterns.custom.clone())
+        secret_patterns: match (patterns.builtin, patterns.custom.as_slice()) {
+            (true, []) => SecretPatterns::Default,
+            (true, own) => SecretPatterns::Extended(own.to_vec()),
+            (false, own) => SecretPatterns::Custom(own.to_vec()),
         },
         max_file_bytes: settings.ingest.max_file_bytes,
         max_bytes_by_type: settings.ingest.max_bytes_by_type.clone(),

@@ -9,7 +9,7 @@ use model::{DocType, Progress};
 use serde::{Deserialize, Serialize};
 
 use crate::api::ModelNames;
-use crate::state::write_atomic;
+use crate::state::write;
 
 pub(crate) const FILE: &str = "corpus.json";
 
@@ -67,9 +67,9 @@ impl Corpus {
     }
 
     pub(crate) fn write(&self, state_dir: &Path) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        bytes.push(b'\n');
-        write_atomic(&state_dir.join(FILE), &bytes, 0o644)
+        let mut text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
+        text.push('\n');
+        write(&state_dir.join(FILE), &text, 0o644)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::api::{
 use crate::corpus::{Corpus, read_corpus};
 use crate::lock::{Attempt, WriterLock};
 use crate::open_file::open_file;
+use crate::state::prepare_state_dir;
 use crate::worker::{self, EventSink, Wake, Waker};
 
 /// How long a process that only reads trusts what it last read of the writer's progress.
@@ -389,7 +390,7 @@ impl Shared {
 
     /// Searches under the policy of now: what was indexed under another one is not shown.
     fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
-        let options = RankOptions { oversample: self.config.oversample, ..RankOptions::default() };
+        let options = RankOptions { oversample: self.config.oversample };
         let allows = |path: &str| {
             RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
         };
@@ -433,17 +434,6 @@ fn open_index(
         embedder: Arc::clone(embedder),
         root: guard.root().path().display().to_string(),
     })
-}
-
-/// Makes the state directory, readable by its owner alone, and keeps it out of version control.
-fn prepare_state_dir(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    let ignore = path.join(".gitignore");
-    if !ignore.exists() {
-        std::fs::write(ignore, "*\n")?;
-    }
-    Ok(())
 }
 
 /// Runs CPU work off the async threads and lets go of it when the caller does.

@@ -47,6 +47,7 @@ pub struct Index {
     next_snapshot: AtomicU64,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one per open index")]
 enum Side {
     Writer(Mutex<Derived>),
     Reader(Mutex<Watch>),

@@ -127,7 +127,7 @@ fn first_char(text: &str, at: usize) -> char {
 /// One run of ASCII letters, digits and underscores.
 fn ascii_word<F: FnMut(&str) + ?Sized>(word: &str, seen: u8, scratch: &mut Scratch, emit: &mut F) {
     let plain = seen.count_ones() <= 1 && seen & (1 << Class::Underscore as u8) == 0;
-    if plain && !(seen == 1 << Class::Digit as u8 && !word.as_bytes()[0].is_ascii_digit()) {
+    if plain && (seen != 1 << Class::Digit as u8 || word.as_bytes()[0].is_ascii_digit()) {
         // Only lower case, only digits, only capitals, or a capital followed by one of lower case: one part.
         emit(lowered(word, &mut scratch.word));
         return;

@@ -24,6 +24,8 @@ pub enum SecretPatterns {
     Default,
     /// The owner's patterns, verbatim and alone. [`crate::SPEC_PATTERNS`] restores the untuned defaults.
     Custom(Vec<String>),
+    /// The default rules and the owner's patterns beside them.
+    Extended(Vec<String>),
 }
 
 /// Where a credential was found. Never holds the credential.
@@ -48,16 +50,18 @@ impl From<SecretMatch<'_>> for Failure {
 }
 
 #[derive(Debug)]
-pub(crate) enum Scanner {
-    Default(&'static Tuned),
-    Custom(Vec<(String, Regex)>),
+pub(crate) struct Scanner {
+    tuned: Option<&'static Tuned>,
+    /// The owner's patterns, each with its place in the configuration.
+    custom: Vec<(String, Regex)>,
 }
 
 impl Scanner {
     pub(crate) fn new(patterns: &SecretPatterns) -> Result<Scanner, PolicyError> {
-        let patterns = match patterns {
-            SecretPatterns::Default => return Ok(Scanner::Default(&TUNED)),
-            SecretPatterns::Custom(patterns) => patterns,
+        let (tuned, patterns): (Option<&'static Tuned>, &[String]) = match patterns {
+            SecretPatterns::Default => (Some(&TUNED), &[]),
+            SecretPatterns::Custom(patterns) => (None, patterns),
+            SecretPatterns::Extended(patterns) => (Some(&TUNED), patterns),
         };
         if patterns.len() > MAX_CUSTOM_PATTERNS {
             return Err(PolicyError::TooManyPatterns { count: patterns.len(), limit: MAX_CUSTOM_PATTERNS });
@@ -70,16 +74,16 @@ impl Scanner {
             })?;
             Ok((format!("security.secret_patterns[{index}]"), regex))
         };
-        Ok(Scanner::Custom(patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()?))
+        let custom = patterns.iter().enumerate().map(compile).collect::<Result<_, _>>()?;
+        Ok(Scanner { tuned, custom })
     }
 
     pub(crate) fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
-        match self {
-            Scanner::Default(tuned) => tuned.scan(text),
-            Scanner::Custom(patterns) => patterns.iter().find_map(|(name, regex)| {
-                Some(SecretMatch { rule: name, offset: regex.find(text)?.start() })
-            }),
-        }
+        self.tuned.and_then(|tuned| tuned.scan(text)).or_else(|| {
+            self.custom
+                .iter()
+                .find_map(|(name, regex)| Some(SecretMatch { rule: name, offset: regex.find(text)?.start() }))
+        })
     }
 }
 
@@ -136,6 +140,15 @@ mod tests {
     fn custom(patterns: &[&str]) -> Scanner {
         let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         Scanner::new(&SecretPatterns::Custom(patterns)).unwrap()
+    }
+
+    #[test]
+    fn d088_extended_patterns_stand_beside_the_defaults() {
+        let patterns = SecretPatterns::Extended(vec!["custom-sensitive-[a-z]+".to_owned()]);
+        let scanner = Scanner::new(&patterns).unwrap();
+        assert!(scanner.scan(b"x custom-sensitive-value").is_some());
+        assert!(scanner.scan(["AKIA", "Q7ZJ2WKX9VBT4MNC"].concat().as_bytes()).is_some());
+        assert_eq!(scanner.scan(b"nothing of the kind"), None);
     }
 
     #[test]

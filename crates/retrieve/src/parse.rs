@@ -226,8 +226,8 @@ fn names(text: &str) -> Vec<Name<'_>> {
         .filter(|word| !word.is_empty())
         .map(|whole| {
             let parts = whole.split([':', '.', '#']).filter(|part| !part.is_empty());
-            let qualified = parts.clone().count() > 1;
-            let last = parts.last().unwrap_or(whole);
+            let qualified = parts.count() > 1;
+            let last = whole.rsplit([':', '.', '#']).find(|part| !part.is_empty()).unwrap_or(whole);
             let starts_like_a_name = last.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$');
             // `main.rs` is a file, `3.14` a number: only the parts decide.
             let spelled_as_code =

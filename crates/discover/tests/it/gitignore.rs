@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::sync::LazyLock;
 
 use discover::{Examined, Examiner, WalkOptions, examine};
 use proptest::prelude::*;
@@ -13,10 +12,8 @@ use crate::fixture::{Fixture, OPTIONS, everything_below, rel};
 /// A git with no configuration, looking at directories that are not its own.
 struct Git(tempfile::TempDir);
 
-/// None where git is not installed.
-static GIT: LazyLock<Option<Git>> = LazyLock::new(Git::find);
-
 impl Git {
+    /// None where git is not installed.
     fn find() -> Option<Git> {
         let home = tempfile::tempdir().unwrap();
         let git = Git(home);
@@ -161,7 +158,7 @@ proptest! {
     // Many forests at once, because starting git is the slow part.
     #[test]
     fn d084_the_walk_keeps_what_git_keeps(forests in prop::collection::vec(forest(), 32)) {
-        if let Some(git) = &*GIT {
+        if let Some(git) = Git::find() {
             let fixture = Fixture::new("");
             for (number, forest) in forests.iter().enumerate() {
                 plant(&fixture, &number.to_string(), forest, ".gitignore");
@@ -195,7 +192,7 @@ proptest! {
 
 #[test]
 fn d084_every_printable_byte_against_every_kind_of_bracket() {
-    let Some(git) = &*GIT else { return };
+    let Some(git) = Git::find() else { return };
     let fixture = Fixture::new("");
     for byte in
         (b'!'..=b'~').chain([b' ', b'\t', 0x0B, 0x0C, 0x1F, 0x7F]).filter(|byte| !b"./".contains(byte))

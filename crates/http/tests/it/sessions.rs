@@ -283,6 +283,58 @@ async fn sleeping_sessions_wake_up() {
     server.stop().await;
 }
 
+/// Clients open their stream and ask their first question at the same moment, on two connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn first_requests_may_come_together() {
+    let server = Server::start().await;
+    let rounds = (0..100).map(|n| {
+        let server = &server;
+        async move {
+            let session = server.initialize(&alpha()).await;
+            let get = Ask { method: "GET".into(), body: Vec::new(), ..in_session(&session, "") };
+            let mut stream = Wire::open(server.address).await;
+            let opened = async {
+                stream.send(&get.token(&alpha()).to_bytes()).await;
+                stream.head().await.expect("an answer").0
+            };
+            let ready = server.ask_as_alice(in_session(&session, initialized()));
+            let first = server.ask_as_alice(in_session(&session, call(1, "echo", json!({ "n": n }))));
+            let second = server.ask_as_alice(in_session(&session, list_tools(2)));
+            let (opened, ready, first, second) = tokio::join!(opened, ready, first, second);
+            assert_eq!((opened, ready.status), (200, 202));
+            assert_eq!(first.json()["result"]["structuredContent"]["echo"]["n"], n, "{first:?}");
+            assert_eq!(second.status, 200, "{second:?}");
+        }
+    });
+    futures::future::join_all(rounds).await;
+    server.stop().await;
+}
+
+/// Far more sessions in use than may be awake: each request finds its session, whatever happens to the others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sessions_fall_asleep_and_wake_up_under_load() {
+    let server = Server::with(|config| config.max_awake_sessions = 2).await;
+    let mut sessions = Vec::new();
+    for _ in 0..16 {
+        sessions.push(server.initialize(&alpha()).await);
+    }
+    let clients = (0..32).map(|n| {
+        let (server, session) = (&server, &sessions[n % 16]);
+        async move {
+            let mut wire = Wire::open(server.address).await;
+            for round in 0..30 {
+                let canary = format!("{n}-{round}");
+                let body = call(n, "echo", json!({ "canary": canary }));
+                let answer = wire.ask(&in_session(session, body).token(&alpha())).await;
+                assert_eq!(answer.status, 200, "{answer:?}");
+                assert_eq!(answer.json()["result"]["structuredContent"]["echo"]["canary"], json!(canary));
+            }
+        }
+    });
+    futures::future::join_all(clients).await;
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn legacy_calls_survive_a_lost_connection_and_stateless_calls_end_with_it() {
     let server = Server::start().await;

@@ -15,6 +15,7 @@
 //! the bytes. zstd's own checksum guards them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rusqlite::{Connection, OptionalExtension};
 use zstd::bulk::{Compressor, Decompressor};
@@ -140,11 +141,10 @@ impl Unpacker {
         let bytes = if tag == TAG_RAW {
             body.to_vec()
         } else {
-            if !self.dictionaries.contains_key(&tag) {
-                let decompressor = decompressor(conn, tag)?;
-                self.dictionaries.insert(tag, decompressor);
-            }
-            let decompressor = self.dictionaries.get_mut(&tag).ok_or("a dictionary is missing")?;
+            let decompressor = match self.dictionaries.entry(tag) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(decompressor(conn, tag)?),
+            };
             decompressor
                 .decompress(body, length)
                 .map_err(|error| format!("a text cannot be unpacked: {error}"))?

@@ -463,7 +463,13 @@ impl DocumentWriter<'_> {
                         "INSERT INTO representations (doc_id, rep_type, rep_hash, created_unix, meta_json) \
                          VALUES (?1, ?2, ?3, ?4, ?5)",
                     )?
-                    .execute((doc_id, rep.rep_type.as_str(), short(&rep.rep_hash), created, &rep.meta_json))?;
+                    .execute((
+                        doc_id,
+                        rep.rep_type.as_str(),
+                        short(&rep.rep_hash),
+                        created,
+                        &rep.meta_json,
+                    ))?;
                 (self.tx.last_insert_rowid(), HashMap::new())
             }
         };

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use index::{Index, Repaired};
 use model::IndexKind;
 
-use crate::support::{Rankings, State, all_answers, all_rankings, apply, by_vector, delete, lexical, paths, put};
+use crate::support::{
+    Rankings, State, all_answers, all_rankings, apply, by_vector, delete, lexical, paths, put,
+};
 
 /// Three publications, with removals, so that there are several segments and blocks.
 fn build(state: &State) -> Rankings {

@@ -226,7 +226,12 @@ pub(crate) fn all_rankings(snapshot: &Snapshot) -> Rankings {
     let mut rankings = Vec::new();
     for query in WORDS {
         let terms = terms(query);
-        rankings.push(bits(snapshot.lexical(&LexicalQuery { terms: &terms, kind: None, admit: None, limit: 1000 })));
+        rankings.push(bits(snapshot.lexical(&LexicalQuery {
+            terms: &terms,
+            kind: None,
+            admit: None,
+            limit: 1000,
+        })));
         for kind in [IndexKind::Text, IndexKind::Code] {
             rankings.push(bits(snapshot.vector(kind, &vector(query), 1000, None)));
         }

@@ -3,6 +3,7 @@
 use index::{LexicalQuery, QueryTerm, Snapshot};
 use model::{DocType, IndexKind, Ranked};
 
+use super::Admit;
 use crate::filter::CompiledFilter;
 use crate::parse::Parsed;
 use crate::weights;
@@ -30,8 +31,7 @@ pub(crate) fn candidates(
         })
         .collect();
     let admit = |path: &str, doc_type: DocType| filter.admits(path, doc_type);
-    let admit: Option<&dyn Fn(&str, DocType) -> bool> =
-        if filter.admits_everything() { None } else { Some(&admit) };
+    let admit: Admit<'_> = if filter.admits_everything() { None } else { Some(&admit) };
     let mut ranked = snapshot.lexical(&LexicalQuery { terms: &terms, kind: Some(kind), admit, limit });
     ranked.retain(|each| each.score.is_finite() && each.score > 0.0);
     ranked

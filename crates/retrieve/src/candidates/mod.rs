@@ -6,7 +6,7 @@ mod vector;
 use std::collections::HashMap;
 
 use index::{Snapshot, StoredChunk};
-use model::{ChunkId, EmbedError, Embedder, Failure, IndexKind};
+use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind};
 
 use crate::filter::CompiledFilter;
 use crate::parse::Parsed;
@@ -28,6 +28,9 @@ pub struct Pool {
     /// The query could not be embedded, so that only words were searched.
     pub vector_error: Option<EmbedError>,
 }
+
+/// What the index asks about each document; none where everything is admitted.
+type Admit<'a> = Option<&'a dyn Fn(&str, DocType) -> bool>;
 
 /// Asks both rankings of one index for their best `limit` chunks.
 pub(crate) fn gather(

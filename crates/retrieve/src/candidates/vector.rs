@@ -3,6 +3,7 @@
 use index::Snapshot;
 use model::{DocType, EmbedError, Embedder, IndexKind, Ranked};
 
+use super::Admit;
 use crate::filter::CompiledFilter;
 use crate::parse::{MAX_QUERY_BYTES, cut};
 
@@ -24,8 +25,7 @@ pub(crate) fn candidates(
         return Ok(Vec::new());
     }
     let admit = |path: &str, doc_type: DocType| filter.admits(path, doc_type);
-    let admit: Option<&dyn Fn(&str, DocType) -> bool> =
-        if filter.admits_everything() { None } else { Some(&admit) };
+    let admit: Admit<'_> = if filter.admits_everything() { None } else { Some(&admit) };
     let mut ranked = snapshot.vector(kind, &vector, limit, admit);
     ranked.retain(|each| each.score.is_finite());
     Ok(ranked)

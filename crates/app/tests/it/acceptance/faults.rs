@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 use testkit::scenario::Answers;
-use testkit::{Folder, Random, Tree};
+use testkit::{Folder, Tree};
 
 use super::{program, serve};
 
@@ -25,7 +25,10 @@ impl Mount {
         fs::create_dir_all(path).unwrap();
         let status = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(path).status();
         if !status.is_ok_and(|status| status.success()) {
-            eprintln!("SKIPPED: this user may not mount a file system");
+            #[expect(clippy::print_stderr, reason = "a test that did nothing must say so")]
+            {
+                eprintln!("SKIPPED: this user may not mount a file system");
+            }
             return None;
         }
         Some(Mount(path.to_owned()))

@@ -370,6 +370,26 @@ fn other_paths_and_methods() {
     assert_eq!(server.send(Request::new("PUT", "/mcp")).status, 405);
 }
 
+/// What the TypeScript client does after its handshake: it opens its stream and asks at the same time.
+#[test]
+fn a_client_listens_while_it_asks() {
+    use std::io::Write;
+    let folder = Folder::empty();
+    let server = serve(&folder);
+    for round in 0..100 {
+        let mut client = server.client(Era::Legacy);
+        let listen = Request::new("GET", "/mcp")
+            .header("Accept", "text/event-stream")
+            .header("Mcp-Session-Id", client.session.as_deref().unwrap())
+            .header("MCP-Protocol-Version", LEGACY)
+            .bearer(server.token.as_deref());
+        let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+        stream.write_all(&listen.encode(&server.address)).unwrap();
+        let reply = client.request("tools/list", json!({}));
+        assert_eq!(reply.status, 200, "round {round}: {reply:?}");
+    }
+}
+
 #[test]
 fn d020_the_path_can_be_chosen() {
     let folder = Folder::empty();
