@@ -80,8 +80,8 @@ fn errors_page() -> Result<String, String> {
          |---|---|---:|---|\n",
     );
     let mut rows = 0;
-    for row in table.split("row(ErrorCode::").chain(table.split("row(\n        ErrorCode::").skip(1)).skip(1)
-    {
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ").replace("row( ", "row(");
+    for row in table.split("row(ErrorCode::").skip(1) {
         let parts: Vec<&str> = row.splitn(4, ',').map(str::trim).collect();
         let [variant, kind, status, rest] = parts[..] else { continue };
         let Some(meaning) = rest.split('"').nth(1) else { continue };

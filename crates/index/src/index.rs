@@ -12,6 +12,7 @@ use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded};
 use crate::derive::{self, Compacted, Derived, RepairReport, VERIFY_AT_OPEN};
 use crate::documents::Documents;
 use crate::error::IndexError;
+use crate::ids::IdMap;
 use crate::lexical::{self, Lexical, LexicalView, Verify};
 use crate::snapshot::{Shared, Snapshot};
 use crate::vector::{self, Expected, Liveness, VectorView};
@@ -434,7 +435,7 @@ impl Index {
         let changes = if first_look { Vec::new() } else { self.catalog.changes(watch.seen)? };
         let mut vectors = current.vectors.clone();
         for (k, kind) in KINDS.into_iter().enumerate() {
-            let changed: HashMap<i64, bool> =
+            let changed: IdMap<bool> =
                 changes.iter().map(|change| (change.id.0, change.now == Some(kind))).collect();
             let advanced = VectorView::load(
                 &paths[k],

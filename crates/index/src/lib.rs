@@ -17,6 +17,7 @@ mod catalog;
 mod derive;
 mod documents;
 mod error;
+mod ids;
 mod index;
 mod lexical;
 mod rank;

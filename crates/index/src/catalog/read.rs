@@ -1,6 +1,6 @@
 //! Reading from the catalog: listings, counts, the chunks behind hits, and what changed since a generation.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use model::{
     ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, IndexKind, RepType, SourceType, Span,
@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::{Catalog, ROOT_ID, Reader, kind_of};
 use crate::batch::Known;
 use crate::error::IndexError;
+use crate::ids::IdSet;
 
 /// A live row of `documents`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -270,7 +271,7 @@ impl Catalog {
     }
 
     /// The ids of all tombstoned chunks.
-    pub(crate) fn dead_chunks(&self) -> Result<HashSet<i64>, IndexError> {
+    pub(crate) fn dead_chunks(&self) -> Result<IdSet, IndexError> {
         self.with_reader(|reader| {
             let mut statement =
                 reader.conn.prepare_cached("SELECT chunk_id FROM chunks WHERE deleted = 1")?;

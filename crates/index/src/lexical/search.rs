@@ -254,29 +254,50 @@ impl Gather<'_> {
         // Only the bytes of the term are looked at, so any field does.
         let term = Term::from_field_text(Field::from_field_id(0), token);
         let Some(mut blocks) = reader.read_block_postings(&term, option)? else { return Ok(0) };
+        let (mask, bits, norm) = (self.mask, self.bits, self.norm);
         let mut matching = 0;
         loop {
             let entries = blocks.docs();
             if entries.is_empty() {
                 return Ok(matching);
             }
-            for (offset, &entry) in entries.iter().enumerate() {
-                let packed = segment.packed[entry as usize];
-                if packed & self.mask != self.bits {
-                    continue;
+            // Written without a branch: which postings are in the scope cannot be predicted.
+            let start = scratch.entries.len();
+            scratch.entries.resize(start + entries.len(), 0);
+            scratch.parts.resize(start + entries.len(), 1.0);
+            let (places, parts) = (&mut scratch.entries[start..], &mut scratch.parts[start..]);
+            let mut kept = 0;
+            match part {
+                Part::Body => {
+                    for (&entry, &frequency) in entries.iter().zip(blocks.freqs()) {
+                        let packed = segment.packed[entry as usize];
+                        places[kept] = base + entry;
+                        parts[kept] = norm.part(frequency, packed >> LENGTH_SHIFT);
+                        kept += usize::from(packed & mask == bits);
+                    }
                 }
-                matching += 1;
-                if let Some(admission) = &mut self.admission
-                    && !admission.admits(segment.docs[entry as usize])
-                {
-                    continue;
+                Part::Path => {
+                    for &entry in entries {
+                        places[kept] = base + entry;
+                        kept += usize::from(segment.packed[entry as usize] & mask == bits);
+                    }
                 }
-                scratch.entries.push(base + entry);
-                scratch.parts.push(match part {
-                    Part::Body => self.norm.part(blocks.freq(offset), packed >> LENGTH_SHIFT),
-                    Part::Path => 1.0,
-                });
             }
+            matching += kept as u64;
+            if let Some(admission) = &mut self.admission {
+                let mut admitted = 0;
+                for number in 0..kept {
+                    let entry = places[number];
+                    if admission.admits(segment.docs[(entry - base) as usize]) {
+                        places[admitted] = entry;
+                        parts[admitted] = parts[number];
+                        admitted += 1;
+                    }
+                }
+                kept = admitted;
+            }
+            scratch.entries.truncate(start + kept);
+            scratch.parts.truncate(start + kept);
             blocks.advance();
         }
     }

@@ -1,6 +1,5 @@
 //! Writing the lexical index: segments are built here, on our threads; Tantivy commits, merges and cleans up.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{ChunkId, IndexKind};
@@ -13,6 +12,7 @@ use tantivy::{BitSet, DocId, IndexWriter, Score, Segment, SegmentReader, Tantivy
 use super::merge::Tiers;
 use super::{CHUNK, Fields, GENERATION, Lexical, Payload};
 use crate::error::IndexError;
+use crate::ids::IdMap;
 use crate::tokens;
 
 /// A segment under construction is closed when it has grown to this size in memory.
@@ -39,7 +39,7 @@ pub(crate) struct LexicalWriter {
     writer: IndexWriter<ChunkDocument>,
     slots: Vec<Slot>,
     /// Chunks to remove, each with the commit that removed it: older entries of the chunk go, a newer one stays.
-    removed: HashMap<u64, u64>,
+    removed: IdMap<u64>,
 }
 
 impl LexicalWriter {
@@ -60,7 +60,7 @@ impl LexicalWriter {
             .map_err(|error| IndexError::lexical(&lexical.dir, error))?;
         writer.set_merge_policy(Box::new(Tiers));
         let slots = (0..threads.max(1)).map(|_| Slot::new(lexical)).collect();
-        Ok(LexicalWriter { lexical: lexical.clone(), writer, slots, removed: HashMap::new() })
+        Ok(LexicalWriter { lexical: lexical.clone(), writer, slots, removed: IdMap::default() })
     }
 
     /// Places where segments are built, one per thread.
@@ -77,7 +77,7 @@ impl LexicalWriter {
 
     /// Removes every entry of the chunk that an earlier commit than `generation` wrote.
     pub(crate) fn remove(&mut self, id: ChunkId, generation: u64) {
-        self.removed.insert(id.0 as u64, generation);
+        self.removed.insert(id.0, generation);
     }
 
     /// Makes everything so far durable, as the state of `generation`.
@@ -233,7 +233,7 @@ impl<'a> Value<'a> for FieldValue<'a> {
 /// needs no index of chunk ids.
 #[derive(Debug, Clone)]
 struct Superseded {
-    removed: Arc<HashMap<u64, u64>>,
+    removed: Arc<IdMap<u64>>,
 }
 
 impl Query for Superseded {
@@ -254,7 +254,7 @@ impl Weight for Superseded {
             chunks.get_range(start.into(), &mut block[..length]);
             for (offset, chunk) in block[..length].iter().enumerate() {
                 let entry = start + offset as u32;
-                if self.removed.get(chunk).is_some_and(|before| generations.get_val(entry) < *before) {
+                if self.removed.get(&(*chunk as i64)).is_some_and(|before| generations.get_val(entry) < *before) {
                     found.insert(entry);
                 }
             }

@@ -1,6 +1,6 @@
 //! A vector file as one search sees it, and the scan.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -14,6 +14,7 @@ use super::file::{BLOCKS_OFFSET, Damage, Expected, Rows, decode, read_head};
 use super::map::map;
 use super::quantize::{Query, stride};
 use crate::documents::{Admission, Documents};
+use crate::ids::{IdMap, IdSet};
 use crate::rank::{Candidate, best};
 
 /// The label of a row that a later row has replaced.
@@ -22,9 +23,9 @@ const SUPERSEDED: i64 = -1;
 /// Which rows are alive: the catalog knows, the file does not.
 pub(crate) enum Liveness<'a> {
     /// For a file that was not loaded before: all but these.
-    AllBut(&'a HashSet<i64>),
+    AllBut(&'a IdSet),
     /// For one that was: as before, but for these.
-    Changed(&'a HashMap<i64, bool>),
+    Changed(&'a IdMap<bool>),
 }
 
 #[derive(Clone, Default)]
@@ -155,7 +156,7 @@ impl VectorView {
     }
 
     /// The same with these labels alive or dead.
-    pub(super) fn with_changes(&self, changed: &HashMap<i64, bool>) -> VectorView {
+    pub(super) fn with_changes(&self, changed: &IdMap<bool>) -> VectorView {
         let mut view = self.clone();
         view.set_live(|label| changed.get(&label).copied());
         view

@@ -1,6 +1,6 @@
 //! Writing a vector file: new vectors are appended, dead ones stay until a rewrite is worth it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use model::{ChunkId, IndexKind};
 use super::file::{Damage, Expected, Rows, VectorFile};
 use super::view::{Liveness, VectorView};
 use crate::error::IndexError;
+use crate::ids::{IdMap, IdSet};
 
 /// Rewritten when this share of the rows is dead, and it is more than a handful.
 const DEAD_SHARE: f64 = 0.3;
@@ -31,9 +32,9 @@ pub(crate) struct VectorWriter {
     expected: Expected,
     file: Option<VectorFile>,
     view: Arc<VectorView>,
-    pending: HashMap<i64, PendingRow>,
+    pending: IdMap<PendingRow>,
     /// Chunks that changed since the last commit, and where they live now.
-    changes: HashMap<i64, Option<IndexKind>>,
+    changes: IdMap<Option<IndexKind>>,
 }
 
 impl VectorWriter {
@@ -44,8 +45,8 @@ impl VectorWriter {
             expected,
             file: None,
             view: Arc::default(),
-            pending: HashMap::new(),
-            changes: HashMap::new(),
+            pending: IdMap::default(),
+            changes: IdMap::default(),
         }
     }
 
@@ -64,7 +65,7 @@ impl VectorWriter {
     }
 
     /// Opens an existing file for writing.
-    pub(crate) fn open(&mut self, dead: &HashSet<i64>, verify: bool) -> Result<(), Damage> {
+    pub(crate) fn open(&mut self, dead: &IdSet, verify: bool) -> Result<(), Damage> {
         self.forget();
         self.file = None;
         let view = VectorView::load(&self.path, &self.expected, None, Liveness::AllBut(dead), verify)?;
@@ -79,12 +80,12 @@ impl VectorWriter {
         let file = VectorFile::create(&self.path, &self.expected, 0, std::iter::empty())
             .map_err(|error| IndexError::io(&self.path, error))?;
         self.file = Some(file);
-        self.reload(Liveness::AllBut(&HashSet::new()))
+        self.reload(Liveness::AllBut(&IdSet::default()))
     }
 
     /// Checks every byte of the file.
     pub(crate) fn verify(&self) -> Result<(), Damage> {
-        VectorView::load(&self.path, &self.expected, None, Liveness::AllBut(&HashSet::new()), true).map(drop)
+        VectorView::load(&self.path, &self.expected, None, Liveness::AllBut(&IdSet::default()), true).map(drop)
     }
 
     pub(crate) fn add(&mut self, id: ChunkId, row: PendingRow) {
@@ -122,10 +123,10 @@ impl VectorWriter {
         if self.pending.is_empty() && self.changes.is_empty() && generation == self.view.generation {
             return Ok(());
         }
-        let mut alive: HashMap<i64, bool> =
+        let mut alive: IdMap<bool> =
             self.changes.iter().map(|(id, now)| (*id, *now == Some(self.expected.kind))).collect();
         let mut moved_away = false;
-        let mut kept = HashSet::new();
+        let mut kept = IdSet::default();
         let mut replaced = HashSet::new();
         if !alive.is_empty() || !self.pending.is_empty() {
             self.view.find(
@@ -204,7 +205,7 @@ impl VectorWriter {
         let file = VectorFile::create(&self.path, &self.expected, generation, pieces.into_iter())
             .map_err(|error| IndexError::io(&self.path, error))?;
         self.file = Some(file);
-        self.reload(Liveness::AllBut(&HashSet::new()))
+        self.reload(Liveness::AllBut(&IdSet::default()))
     }
 
     fn reload(&mut self, liveness: Liveness<'_>) -> Result<(), IndexError> {
