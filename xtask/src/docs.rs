@@ -47,7 +47,6 @@ fn generated() -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("docs/tools.md", tools_page(tools.result())),
         ("docs/command-line.md", command_line_page(&program)?),
-        ("docs/errors.md", errors_page()?),
         ("docs/configuration.md", printed(&program, &["config", "print", "--reference"])?),
     ])
 }
@@ -67,35 +66,6 @@ fn tools_page(list: &Value) -> String {
         ));
     }
     page
-}
-
-/// The table of error codes, from the source that declares it.
-fn errors_page() -> Result<String, String> {
-    let read =
-        |path: &str| fs::read_to_string(workspace().join(path)).map_err(|error| format!("{path}: {error}"));
-    let (table, codes) = (read("crates/contracts/src/error_codes.rs")?, read("crates/model/src/failure.rs")?);
-    let mut page = String::from(
-        "# Error codes\n\nA failed tool call answers `structuredContent.error {code, message, retryable}`. This page is \
-         written by `cargo xtask docs`; `cargo xtask test` checks it.\n\n| code | kind | HTTP status | meaning |\n\
-         |---|---|---:|---|\n",
-    );
-    let mut rows = 0;
-    let table = table.split_whitespace().collect::<Vec<_>>().join(" ").replace("row( ", "row(");
-    for row in table.split("row(ErrorCode::").skip(1) {
-        let parts: Vec<&str> = row.splitn(4, ',').map(str::trim).collect();
-        let [variant, kind, status, rest] = parts[..] else { continue };
-        let Some(meaning) = rest.split('"').nth(1) else { continue };
-        // `Variant = "CODE"` in the declaration of the enum.
-        let Some(code) =
-            codes.split(&format!(" {variant} = \"")).nth(1).and_then(|text| text.split('"').next())
-        else {
-            continue;
-        };
-        let kind = kind.trim_start_matches("ErrorKind::").to_lowercase();
-        page.push_str(&format!("| `{code}` | {kind} | {status} | {meaning} |\n"));
-        rows += 1;
-    }
-    if rows < 20 { Err("the table of error codes has changed its form".into()) } else { Ok(page) }
 }
 
 /// The help of the program and of each command it names.

@@ -153,7 +153,10 @@ mod tests {
     #[test]
     fn the_reference_page_is_current() {
         let page = error_codes_markdown();
-        assert!(include_str!("../../../docs/errors.md").ends_with(&page), "docs/errors.md should end with:\n{page}");
+        assert!(
+            include_str!("../../../docs/errors.md").ends_with(&page),
+            "docs/errors.md should end with:\n{page}"
+        );
         assert_eq!(page.lines().count(), ERROR_CODES.len() + 2);
         assert!(page.contains("| `INDEX_NOT_READY` | index | 503 | yes |"));
     }

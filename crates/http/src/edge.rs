@@ -1,6 +1,7 @@
 //! The way of a request through the checks, in order, to the MCP transport and back.
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::Incoming;
@@ -31,7 +33,7 @@ use crate::message::{self, Message, PROTOCOL_VERSION, SESSION_ID};
 use crate::origin::Origins;
 use crate::reply::Reply;
 use crate::sessions::{
-    BadHandshake, Door, Full as TableFull, Gone, Handshake, SessionLimits, Sessions, Visit,
+    BadHandshake, Door, Full as TableFull, Gone, Handshake, NotAwake, SessionLimits, Sessions, Visit,
 };
 use crate::{body, cors, health};
 
@@ -51,6 +53,7 @@ pub(crate) struct Edge<H> {
 /// One MCP server at one path.
 struct Mount<H> {
     path: String,
+    server: H,
     /// Serves requests within sessions.
     sessions: StreamableHttpService<H, Door>,
     /// Serves requests that speak for themselves, and handshakes.
@@ -96,10 +99,7 @@ where
             gate: Gate::new(&config.auth),
             limiter: limit.map(|limit| Limiter::new(limit, config.clock.clone())),
             trusted_proxies: config.trusted_proxies.clone(),
-            mounts: mounts
-                .into_iter()
-                .map(|(path, handler)| Mount::new(path, handler, config, ends))
-                .collect(),
+            mounts: mounts.into_iter().map(|(path, server)| Mount::new(path, server, config, ends)).collect(),
             sessions: Sessions::new(limits, config.clock.clone()),
             max_body_bytes: config.max_body_bytes,
             body_patience: config.timeouts.body,
@@ -251,11 +251,27 @@ where
         }
         parts.headers.insert(SESSION_ID, visit.tag());
         let request = sender.sign(parts, Full::new(bytes));
-        let response = visit.serve(self.mount(sender).sessions.handle(request)).await;
-        if response.status().is_server_error() && visit.has_ended() {
-            return Err(Refusal::SessionNotFound { expired: None });
-        }
+        let response = self.serve_in_session(sender, &visit, request).await?;
         Ok(translate(response, wants).await?.map(|reply| reply.holding(visit)))
+    }
+
+    async fn serve_in_session<B>(
+        &self,
+        sender: &Sender,
+        visit: &Visit,
+        request: Request<B>,
+    ) -> Result<Response<BoxBody<Bytes, Infallible>>, Refusal>
+    where
+        B: Body<Error: Display> + Send + 'static,
+    {
+        let mount = self.mount(sender);
+        let failed = || match visit.has_ended() {
+            true => Refusal::SessionNotFound { expired: None },
+            false => Refusal::Internal,
+        };
+        let worker = visit.wake(&mount.server).await.map_err(|NotAwake| failed())?;
+        let response = worker.serve(mount.sessions.handle(request)).await;
+        if response.status().is_server_error() { Err(failed()) } else { Ok(response) }
     }
 
     async fn get(&self, sender: Sender, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
@@ -269,7 +285,7 @@ where
         parts.headers.insert(ACCEPT, accept::BOTH);
         parts.headers.insert(SESSION_ID, visit.tag());
         let request = sender.sign(parts, Empty::<Bytes>::new());
-        let response = visit.serve(self.mount(&sender).sessions.handle(request)).await;
+        let response = self.serve_in_session(&sender, &visit, request).await?;
         let response = translate(response, Wants::Either).await?;
         Ok(response.map(|reply| reply.until(&self.stopping).holding(visit)))
     }
@@ -316,24 +332,26 @@ impl<H> Mount<H>
 where
     H: ServerHandler + Clone + Send + Sync + 'static,
 {
-    fn new(path: String, handler: H, config: &HttpConfig, ends: &Ends) -> Mount<H> {
+    fn new(path: String, server: H, config: &HttpConfig, ends: &Ends) -> Mount<H> {
         let versions =
-            handler.supported_protocol_versions().iter().map(|version| version.as_str().to_owned()).collect();
+            server.supported_protocol_versions().iter().map(|version| version.as_str().to_owned()).collect();
         // Host and Origin were checked before the request came here.
-        let mut transport = StreamableHttpServerConfig::default()
+        let transport = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_json_response(true)
             .with_max_request_body_bytes(config.max_body_bytes)
             .with_cancellation_token(ends.stopped.clone());
-        let factory = move || Ok(handler.clone());
+        let factory = {
+            let server = server.clone();
+            move || Ok(server.clone())
+        };
         let stateless = StreamableHttpService::new(
             factory.clone(),
             Arc::new(Door),
             transport.clone().with_legacy_session_mode(false),
         );
-        transport.session_store = Some(Arc::new(Door));
         let sessions = StreamableHttpService::new(factory, Arc::new(Door), transport);
-        Mount { path, sessions, stateless, versions }
+        Mount { path, server, sessions, stateless, versions }
     }
 }
 

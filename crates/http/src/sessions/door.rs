@@ -1,63 +1,32 @@
 //! Where the MCP library meets sessions: it asks for workers and streams, and finds only what the edge admitted.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
-use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionHandle, LocalSessionWorker, SessionConfig, SessionError,
-};
-use rmcp::transport::streamable_http_server::session::{
-    RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore,
-    SessionStoreError,
-};
-use rmcp::transport::{Transport, WorkerTransport};
+use rmcp::transport::WorkerTransport;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionWorker, SessionError};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 
-use super::{NAP, Session, Sessions};
+use super::wake::Worker;
 
 tokio::task_local! {
-    static PASS: Pass;
+    static WORKER: Worker;
 }
 
-/// The session that the request being served may use.
-#[derive(Clone)]
-pub(super) struct Pass {
-    sessions: Arc<Sessions>,
-    session: Arc<Session>,
+/// Lets the library reach this worker, and no other, while it serves `request`.
+pub(super) async fn admit<F: Future>(worker: Worker, request: F) -> F::Output {
+    WORKER.scope(worker, request).await
 }
 
-impl Pass {
-    pub(super) fn new(sessions: Arc<Sessions>, session: Arc<Session>) -> Pass {
-        Pass { sessions, session }
-    }
-
-    /// Lets the library reach this session, and no other, while it serves `request`.
-    pub(super) async fn while_serving<F: Future>(self, request: F) -> F::Output {
-        PASS.scope(self, request).await
-    }
-
-    fn current() -> Option<Pass> {
-        PASS.try_with(Pass::clone).ok()
-    }
-
-    fn wake(&self) -> Result<SessionTransport, DoorError> {
-        self.sessions.wake(&self.session).ok_or(DoorError::NoSession)
-    }
-
-    fn worker() -> Result<(LocalSessionHandle, u64), DoorError> {
-        PASS.try_with(|pass| {
-            pass.session.state().worker.as_ref().map(|worker| (worker.handle.clone(), worker.number))
-        })
-        .ok()
-        .flatten()
-        .ok_or(DoorError::NoSession)
-    }
-}
-
-/// What the library calls to reach sessions. It holds none: everything goes through the current [`Pass`].
+/// What the library calls to reach sessions. It holds none: there is the worker of the request being served, or none.
 pub(crate) struct Door;
+
+impl Door {
+    fn worker() -> Result<Worker, DoorError> {
+        WORKER.try_with(Worker::clone).map_err(|_| DoorError::NoSession)
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoorError {
@@ -69,27 +38,25 @@ pub(crate) enum DoorError {
 
 impl SessionManager for Door {
     type Error = DoorError;
-    type Transport = SessionTransport;
+    type Transport = WorkerTransport<LocalSessionWorker>;
 
-    /// Handshakes are answered outside of a session; one begins when it is first used, by being restored.
-    async fn create_session(&self) -> Result<(SessionId, SessionTransport), DoorError> {
+    /// Handshakes are answered outside of a session, and a session is woken before the library hears of it.
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), DoorError> {
         Err(DoorError::NoSession)
     }
 
     async fn initialize_session(
         &self,
         _: &SessionId,
-        message: ClientJsonRpcMessage,
+        _: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, DoorError> {
-        let (worker, _) = Pass::worker()?;
-        Ok(worker.initialize(message).await?)
+        Err(DoorError::NoSession)
     }
 
     async fn has_session(&self, _: &SessionId) -> Result<bool, DoorError> {
-        Ok(Pass::worker().is_ok())
+        Ok(Door::worker().is_ok())
     }
 
-    /// Called when a worker has ended, which [`WorkerEnd`] knows better: a later worker may serve the session by now.
     async fn close_session(&self, _: &SessionId) -> Result<(), DoorError> {
         Ok(())
     }
@@ -99,24 +66,23 @@ impl SessionManager for Door {
         _: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, DoorError> {
-        let (worker, number) = Pass::worker()?;
-        let channel = worker.establish_request_wise_channel().await?;
-        worker.push_message(message, channel.http_request_id).await?;
-        Ok(events(channel.inner, number))
+        let worker = Door::worker()?;
+        let channel = worker.handle().establish_request_wise_channel().await?;
+        worker.handle().push_message(message, channel.http_request_id).await?;
+        Ok(events(channel.inner, worker.number()))
     }
 
     async fn accept_message(&self, _: &SessionId, message: ClientJsonRpcMessage) -> Result<(), DoorError> {
-        let (worker, _) = Pass::worker()?;
-        Ok(worker.push_message(message, None).await?)
+        Ok(Door::worker()?.handle().push_message(message, None).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         _: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, DoorError> {
-        let (worker, number) = Pass::worker()?;
-        let channel = worker.establish_common_channel().await?;
-        Ok(events(channel.inner, number))
+        let worker = Door::worker()?;
+        let channel = worker.handle().establish_common_channel().await?;
+        Ok(events(channel.inner, worker.number()))
     }
 
     async fn resume(
@@ -124,31 +90,10 @@ impl SessionManager for Door {
         _: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, DoorError> {
-        let (worker, number) = Pass::worker()?;
-        let after = after_event(&last_event_id, number).ok_or(SessionError::InvalidEventId)?;
-        let channel = worker.resume(after.parse().map_err(SessionError::from)?).await?;
-        Ok(events(channel.inner, number))
-    }
-
-    async fn restore_session(&self, _: SessionId) -> Result<RestoreOutcome<SessionTransport>, DoorError> {
-        let pass = Pass::current().ok_or(DoorError::NoSession)?;
-        Ok(RestoreOutcome::Restored(pass.wake()?))
-    }
-}
-
-#[async_trait::async_trait]
-impl SessionStore for Door {
-    async fn load(&self, _: &str) -> Result<Option<SessionState>, SessionStoreError> {
-        let Some(pass) = Pass::current() else { return Ok(None) };
-        Ok(Some(SessionState::new(pass.session.handshake.params()?)))
-    }
-
-    async fn store(&self, _: &str, _: &SessionState) -> Result<(), SessionStoreError> {
-        Ok(())
-    }
-
-    async fn delete(&self, _: &str) -> Result<(), SessionStoreError> {
-        Ok(())
+        let worker = Door::worker()?;
+        let after = after_event(&last_event_id, worker.number()).ok_or(SessionError::InvalidEventId)?;
+        let channel = worker.handle().resume(after.parse().map_err(SessionError::from)?).await?;
+        Ok(events(channel.inner, worker.number()))
     }
 }
 
@@ -180,64 +125,6 @@ fn after_event(last: &str, worker: u64) -> Option<String> {
         None => Some(id.to_owned()),
         Some((index, request)) => Some(format!("{}/{request}", index.parse::<usize>().ok()?.checked_add(1)?)),
     }
-}
-
-/// The library's transport, which tells when the library lets go of it.
-pub(crate) struct SessionTransport {
-    inner: WorkerTransport<LocalSessionWorker>,
-    _end: WorkerEnd,
-}
-
-/// Tells the table that a worker is gone, whoever ended it.
-pub(super) struct WorkerEnd {
-    sessions: Arc<Sessions>,
-    session: Arc<Session>,
-    number: u64,
-}
-
-impl WorkerEnd {
-    pub(super) fn new(sessions: Arc<Sessions>, session: Arc<Session>, number: u64) -> WorkerEnd {
-        WorkerEnd { sessions, session, number }
-    }
-}
-
-impl Drop for WorkerEnd {
-    fn drop(&mut self) {
-        self.sessions.worker_ended(&self.session, self.number);
-    }
-}
-
-impl SessionTransport {
-    pub(super) fn new(inner: WorkerTransport<LocalSessionWorker>, end: WorkerEnd) -> SessionTransport {
-        SessionTransport { inner, _end: end }
-    }
-}
-
-impl Transport<RoleServer> for SessionTransport {
-    type Error = <WorkerTransport<LocalSessionWorker> as Transport<RoleServer>>::Error;
-
-    fn send(
-        &mut self,
-        item: ServerJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.inner.send(item)
-    }
-
-    fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
-        self.inner.receive()
-    }
-
-    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
-        self.inner.close()
-    }
-}
-
-pub(super) fn worker_config() -> SessionConfig {
-    let mut config = SessionConfig::default();
-    // Idleness is ours to judge.
-    config.keep_alive = None;
-    config.completed_cache_ttl = NAP;
-    config
 }
 
 #[cfg(test)]

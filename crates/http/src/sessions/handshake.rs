@@ -1,7 +1,7 @@
 //! What a client said of itself when it began a session, kept as few bytes.
 
-use rmcp::model::InitializeRequestParams;
-use serde_json::Value;
+use rmcp::model::{ClientJsonRpcMessage, InitializeRequestParams};
+use serde_json::{Value, json};
 
 /// Ten thousand of the longest take forty megabytes.
 const MAX_BYTES: usize = 4096;
@@ -36,14 +36,18 @@ impl Handshake {
         Ok(Handshake(bytes.into_boxed_slice()))
     }
 
-    pub(super) fn params(&self) -> serde_json::Result<InitializeRequestParams> {
-        serde_json::from_slice(&self.0)
+    /// The two messages of the handshake.
+    pub(super) fn replay(&self) -> serde_json::Result<(ClientJsonRpcMessage, ClientJsonRpcMessage)> {
+        let params: Value = serde_json::from_slice(&self.0)?;
+        let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        Ok((serde_json::from_value(initialize)?, serde_json::from_value(initialized)?))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use rmcp::model::ClientRequest;
 
     use super::*;
 
@@ -57,7 +61,10 @@ mod tests {
                 "icons": [{ "src": format!("data:image/png;base64,{}", "A".repeat(50_000)) }],
             },
         });
-        let kept = Handshake::new(Some(&params)).ok().unwrap().params().unwrap();
+        let (initialize, _) = Handshake::new(Some(&params)).ok().unwrap().replay().unwrap();
+        let ClientJsonRpcMessage::Request(request) = initialize else { panic!("a request") };
+        let ClientRequest::InitializeRequest(initialize) = request.request else { panic!("a handshake") };
+        let kept = initialize.params;
         assert!(kept.capabilities.roots.is_some());
         assert_eq!((kept.client_info.name.as_str(), kept.client_info.icons), ("x", None));
     }

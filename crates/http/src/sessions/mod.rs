@@ -3,7 +3,7 @@
 //! The MCP library keeps three tasks and half a dozen channels per session, about a hundred kilobytes. Most sessions
 //! are idle most of the time, and many are abandoned. So a session here is a small record that keeps what its client
 //! said in the handshake, and what the library needs to serve it, the *worker*, comes and goes: a new or idle session
-//! *sleeps*, and the library replays the handshake when the client asks for something.
+//! *sleeps*, and the handshake is replayed to a new worker when the client asks for something.
 //!
 //! The library never sees the id that the client holds, only a short digest of it, which may appear in logs. And it
 //! reaches a session only through the [`Visit`] of the request being served: what the edge did not admit is not there.
@@ -12,6 +12,7 @@ mod door;
 mod ended;
 mod handshake;
 mod visit;
+mod wake;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -19,17 +20,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::HeaderValue;
-use rmcp::transport::WorkerTransport;
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionHandle, create_local_session};
-
 use crate::clock::Clock;
+use http::HeaderValue;
 
 pub(crate) use door::Door;
-use door::{SessionTransport, WorkerEnd, worker_config};
 use ended::Ended;
 pub(crate) use handshake::{BadHandshake, Handshake};
 pub(crate) use visit::{Entry, Visit};
+pub(crate) use wake::NotAwake;
+use wake::Worker;
 
 /// Once the table is full, a session nobody used after its handshake may be dropped after this long…
 const UNUSED_IDLE: Duration = Duration::from_secs(2);
@@ -101,6 +100,8 @@ struct Session {
     born: Instant,
     handshake: Handshake,
     state: Mutex<State>,
+    /// Held while a worker is made ready, so that requests that come together make one.
+    waking: tokio::sync::Mutex<()>,
 }
 
 struct State {
@@ -111,11 +112,6 @@ struct State {
     open: u32,
     worker: Option<Worker>,
     ended: bool,
-}
-
-struct Worker {
-    number: u64,
-    handle: LocalSessionHandle,
 }
 
 impl Sessions {
@@ -139,6 +135,7 @@ impl Sessions {
             born: now,
             handshake,
             state: Mutex::new(State { seen: now, used: false, open: 1, worker: None, ended: false }),
+            waking: tokio::sync::Mutex::default(),
         });
         let mut table = self.table();
         if table.sessions.len() >= self.limits.max_sessions {
@@ -303,22 +300,20 @@ impl Sessions {
         Ok(())
     }
 
-    /// Gives the session what the library needs to serve it.
-    fn wake(self: &Arc<Self>, session: &Arc<Session>) -> Option<SessionTransport> {
+    /// The session has a worker now, unless it ended meanwhile.
+    fn woken(&self, session: &Arc<Session>, worker: Worker) -> Result<(), NotAwake> {
         let mut table = self.table();
-        if session.state().ended {
-            return None;
-        }
         if table.awake.len() >= self.limits.max_awake {
             self.send_to_sleep(&mut table);
         }
-        let number = self.workers.fetch_add(1, Ordering::Relaxed);
-        let (handle, worker) = create_local_session(session.tag(), worker_config());
-        session.state().worker = Some(Worker { number, handle });
+        let mut state = session.state();
+        state.worker = Some(worker);
+        if state.ended {
+            state.stop_worker();
+            return Err(NotAwake);
+        }
         table.awake.insert(session.key, session.clone());
-        drop(table);
-        let end = WorkerEnd::new(self.clone(), session.clone(), number);
-        Some(SessionTransport::new(WorkerTransport::spawn(worker), end))
+        Ok(())
     }
 
     /// Puts the longest idle eighth of the awake sessions to sleep.
@@ -342,10 +337,14 @@ impl Sessions {
     fn worker_ended(&self, session: &Arc<Session>, number: u64) {
         let mut table = self.table();
         let mut state = session.state();
-        if state.worker.as_ref().is_some_and(|worker| worker.number == number) {
+        if state.worker.as_ref().is_some_and(|worker| worker.number() == number) {
             state.worker = None;
             table.awake.remove(&session.key);
         }
+    }
+
+    fn next_worker(&self) -> u64 {
+        self.workers.fetch_add(1, Ordering::Relaxed)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -378,6 +377,11 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The worker, if the session is awake.
+    fn worker(&self) -> Option<Worker> {
+        self.state().worker.clone().filter(|worker| !worker.is_gone())
+    }
+
     fn end(&self) {
         self.state().ended = true;
     }
@@ -394,12 +398,7 @@ impl Session {
 impl State {
     fn stop_worker(&mut self) {
         let Some(worker) = self.worker.take() else { return };
-        // Without a runtime everything is being torn down anyway.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                let _ = worker.handle.close().await;
-            });
-        }
+        worker.stop();
     }
 }
 
@@ -460,8 +459,7 @@ mod tests {
                 max_awake,
             };
             let clock = Arc::new(Hand(Mutex::new(Instant::now())));
-            let mut config = StreamableHttpServerConfig::default();
-            config.session_store = Some(Arc::new(Door));
+            let config = StreamableHttpServerConfig::default();
             Fixture {
                 sessions: Sessions::new(limits, clock.clone()),
                 clock,
@@ -486,7 +484,8 @@ mod tests {
         async fn ping(&self, id: &HeaderValue) -> Result<u16, Gone> {
             let visit = self.sessions.visit(id, &self.owner, 0, true)?;
             let body = serde_json::json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
-            let response = visit.serve(self.service.handle(request(body, Some(visit.tag())))).await;
+            let awake = visit.wake(&Nothing).await.unwrap();
+            let response = awake.serve(self.service.handle(request(body, Some(visit.tag())))).await;
             let status = response.status().as_u16();
             finish(response).await;
             Ok(status)
@@ -568,12 +567,12 @@ mod tests {
         let fixture = Fixture::new(100, 100);
         let id = fixture.open().unwrap();
         assert_eq!(fixture.ping(&id).await, Ok(200));
-        let handle = {
+        let worker = {
             let table = fixture.sessions.table();
             let session = table.sessions.values().next().unwrap();
-            session.state().worker.as_ref().unwrap().handle.clone()
+            session.state().worker.clone().unwrap()
         };
-        handle.close().await.unwrap();
+        worker.stop();
         while fixture.counts().1 > 0 {
             tokio::task::yield_now().await;
         }

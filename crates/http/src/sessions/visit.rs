@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use http::HeaderValue;
+use rmcp::ServerHandler;
 
-use super::door::Pass;
+use super::wake::{self, NotAwake, Worker};
 use super::{Session, Sessions};
 
 /// A session being used by a request, until the answer is out.
@@ -29,9 +30,12 @@ impl Visit {
         self.session.state().ended
     }
 
-    /// Lets the library reach this session, and no other, while it serves `request`.
-    pub(crate) async fn serve<F: Future>(&self, request: F) -> F::Output {
-        Pass::new(self.sessions.clone(), self.session.clone()).while_serving(request).await
+    /// What the library needs to serve the session; it stays at least as long as this visit, unless the session ends.
+    pub(crate) async fn wake<H>(&self, server: &H) -> Result<Worker, NotAwake>
+    where
+        H: ServerHandler + Clone + Send + Sync + 'static,
+    {
+        wake::wake(&self.sessions, &self.session, server).await
     }
 }
 

@@ -20,7 +20,7 @@ const SLOT_BYTES: usize = 24 << 20;
 
 /// For the few chunks of an edit: Tantivy sizes its tables by the budget, and clearing large ones costs more
 /// than filling small ones.
-const SMALL_SLOT_BYTES: usize = 1 << 20;
+const SMALL_SLOT_BYTES: usize = 256 << 10;
 
 /// A chunk to be indexed.
 #[derive(Clone, Copy)]
@@ -254,7 +254,11 @@ impl Weight for Superseded {
             chunks.get_range(start.into(), &mut block[..length]);
             for (offset, chunk) in block[..length].iter().enumerate() {
                 let entry = start + offset as u32;
-                if self.removed.get(&(*chunk as i64)).is_some_and(|before| generations.get_val(entry) < *before) {
+                if self
+                    .removed
+                    .get(&(*chunk as i64))
+                    .is_some_and(|before| generations.get_val(entry) < *before)
+                {
                     found.insert(entry);
                 }
             }

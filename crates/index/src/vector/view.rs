@@ -26,6 +26,8 @@ pub(crate) enum Liveness<'a> {
     AllBut(&'a IdSet),
     /// For one that was: as before, but for these.
     Changed(&'a IdMap<bool>),
+    /// The same by the numbers of the rows.
+    Rows(&'a [(u32, bool)]),
 }
 
 #[derive(Clone, Default)]
@@ -88,8 +90,13 @@ impl VectorView {
             return Err(Damage::Corrupt("it has another number of rows than it says"));
         }
         match (known, liveness) {
-            (None, Liveness::Changed(_)) => return Err(Damage::Corrupt("it was replaced")),
+            (None, Liveness::Changed(_) | Liveness::Rows(_)) => return Err(Damage::Corrupt("it was replaced")),
             (_, Liveness::AllBut(dead)) => view.set_live(|label| Some(!dead.contains(&label))),
+            (Some(_), Liveness::Rows(rows)) => {
+                for (number, alive) in rows {
+                    view.set_row(*number, *alive);
+                }
+            }
             (Some(_), Liveness::Changed(changed)) => {
                 if !changed.is_empty() {
                     view.set_live(|label| changed.get(&label).copied());
@@ -252,14 +259,25 @@ impl VectorView {
     }
 
     fn supersede(&mut self, number: u32) {
-        let block = self.blocks.partition_point(|block| block.first <= number);
-        if let Some(block) = block.checked_sub(1).and_then(|block| self.blocks.get_mut(block)) {
-            let row = (number - block.first) as usize;
-            if row < block.labels.len() {
-                Arc::make_mut(&mut block.labels)[row] = SUPERSEDED;
-                block.set(row, false);
-            }
+        if let Some((block, row)) = self.locate_mut(number) {
+            Arc::make_mut(&mut block.labels)[row] = SUPERSEDED;
+            block.set(row, false);
         }
+    }
+
+    fn set_row(&mut self, number: u32, alive: bool) {
+        if let Some((block, row)) = self.locate_mut(number)
+            && block.labels[row] != SUPERSEDED
+        {
+            block.set(row, alive);
+        }
+    }
+
+    fn locate_mut(&mut self, number: u32) -> Option<(&mut Block, usize)> {
+        let block = self.blocks.partition_point(|block| block.first <= number).checked_sub(1)?;
+        let block = self.blocks.get_mut(block)?;
+        let row = (number - block.first) as usize;
+        (row < block.labels.len()).then_some((block, row))
     }
 
     /// Sets rows alive or dead; where `alive` says nothing they stay as they are.

@@ -85,7 +85,8 @@ impl VectorWriter {
 
     /// Checks every byte of the file.
     pub(crate) fn verify(&self) -> Result<(), Damage> {
-        VectorView::load(&self.path, &self.expected, None, Liveness::AllBut(&IdSet::default()), true).map(drop)
+        VectorView::load(&self.path, &self.expected, None, Liveness::AllBut(&IdSet::default()), true)
+            .map(drop)
     }
 
     pub(crate) fn add(&mut self, id: ChunkId, row: PendingRow) {
