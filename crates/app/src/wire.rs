@@ -106,8 +106,14 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
 
 fn policy_config(settings: &Settings) -> PolicyConfig {
     let patterns = &settings.security.secret_patterns;
+    let mut path_excludes = settings.security.path_excludes.clone();
+    // The deny floor knows the usual state directory; one of another name inside the root holds the same secrets.
+    if let Ok(inside) = settings.state_dir.strip_prefix(&settings.root) {
+        let inside = globset::escape(&inside.to_string_lossy());
+        path_excludes.extend([inside.clone(), format!("{inside}/**")]);
+    }
     PolicyConfig {
-        path_excludes: settings.security.path_excludes.clone(),
+        path_excludes,
         secret_patterns: match (patterns.builtin, patterns.custom.as_slice()) {
             (true, []) => SecretPatterns::Default,
             (true, own) => SecretPatterns::Extended(own.to_vec()),

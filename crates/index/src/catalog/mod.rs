@@ -272,6 +272,7 @@ impl Catalog {
             // The first real read: it needs the log, which may be impossible to open.
             .and_then(|()| conn.query_row("PRAGMA schema_version", [], |row| row.get::<_, i64>(0)))
             .map_err(|error| self.error(error))?;
+        conn.pragma_update(None, "mmap_size", 1i64 << 30).map_err(|error| self.error(error))?;
         Ok(Reader { conn, unpacker: Unpacker::default() })
     }
 

@@ -162,10 +162,10 @@ impl VectorView {
             .collect()
     }
 
-    /// The same with these labels alive or dead.
-    pub(super) fn with_changes(&self, changed: &IdMap<bool>) -> VectorView {
+    /// The same with these rows alive or dead.
+    pub(super) fn with_rows(&self, rows: &[(u32, bool)]) -> VectorView {
         let mut view = self.clone();
-        view.set_live(|label| changed.get(&label).copied());
+        rows.iter().for_each(|(number, alive)| view.set_row(*number, *alive));
         view
     }
 

@@ -89,6 +89,7 @@ impl VectorWriter {
             .map(drop)
     }
 
+    /// Takes the vector of a chunk that [`VectorWriter::change`] was told about.
     pub(crate) fn add(&mut self, id: ChunkId, row: PendingRow) {
         self.pending.insert(id.0, row);
     }
@@ -124,16 +125,18 @@ impl VectorWriter {
         if self.pending.is_empty() && self.changes.is_empty() && generation == self.view.generation {
             return Ok(());
         }
-        let mut alive: IdMap<bool> =
-            self.changes.iter().map(|(id, now)| (*id, *now == Some(self.expected.kind))).collect();
         let mut moved_away = false;
         let mut kept = IdSet::default();
         let mut replaced = HashSet::new();
-        if !alive.is_empty() || !self.pending.is_empty() {
+        let mut rows_now = Vec::new();
+        if !self.changes.is_empty() {
             self.view.find(
-                |label| alive.contains_key(&label) || self.pending.contains_key(&label),
+                |label| self.changes.contains_key(&label),
                 |block, row| {
-                    let label = block.labels[row];
+                    let (label, number) = (block.labels[row], block.first + row as u32);
+                    let now = self.changes.get(&label).copied().flatten();
+                    rows_now.push((number, now == Some(self.expected.kind)));
+                    moved_away |= now.is_some_and(|kind| kind != self.expected.kind);
                     if let Some(pending) = self.pending.get(&label) {
                         // A chunk that came back: its vector may be here still.
                         let data = &block.data;
@@ -144,11 +147,9 @@ impl VectorWriter {
                         if same {
                             kept.insert(label);
                         } else {
-                            replaced.insert(block.first + row as u32);
+                            replaced.insert(number);
                         }
                     }
-                    moved_away |=
-                        matches!(self.changes.get(&label), Some(Some(kind)) if *kind != self.expected.kind);
                 },
             );
         }
@@ -160,17 +161,16 @@ impl VectorWriter {
             let row = &self.pending[label];
             rows.push(*label, row.doc, row.ordinal, row.scale, &row.vector);
         }
-        alive.extend(self.pending.keys().map(|label| (*label, true)));
         if moved_away {
             // The catalog calls such a chunk alive, though not here: only the file itself can leave it out.
-            let mut pieces = self.view.with_changes(&alive).live_rows(ROWS_PER_BLOCK, &replaced);
+            let mut pieces = self.view.with_rows(&rows_now).live_rows(ROWS_PER_BLOCK, &replaced);
             pieces.push(rows);
             self.replace(generation, pieces)?;
         } else {
             rows.superseded = replaced.into_iter().collect();
             rows.superseded.sort_unstable();
             self.append(&rows, generation)?;
-            self.reload(Liveness::Changed(&alive))?;
+            self.reload(Liveness::Rows(&rows_now))?;
         }
         self.pending.clear();
         self.changes.clear();
