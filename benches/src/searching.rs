@@ -10,7 +10,7 @@ use crate::Setting;
 use crate::bare::Bare;
 use crate::figures::Report;
 use crate::load::{self, Load};
-use crate::measure::{milliseconds, quantile};
+use crate::measure::{cpu_of, milliseconds, quantile};
 
 /// Common and rare words of source code, alone and together.
 const WORDS: &[&str] = &[
@@ -41,7 +41,11 @@ pub(crate) fn measure(setting: &Setting, state: &Path, report: &mut Report) -> R
     let server = program.serve(&["--auth", "none"]);
     server.wait_indexed();
     let chunks = chunks(&server);
+    let before = cpu_of(server.id())?;
     let (p50, p99) = latency(&mut server.client(Era::Modern), 2_000);
+    let each = (cpu_of(server.id())?.saturating_sub(before)) / 2_050;
+    report
+        .note(format!("One search by one client costs the server {:.2} ms of CPU time.", milliseconds(each)));
     let detail = format!("{chunks} chunks, one client over HTTP");
     report.at_most("Search, median", milliseconds(p50), 10.0, " ms", &detail);
     report.at_most("Search, 99th percentile", milliseconds(p99), 50.0, " ms", &detail);

@@ -272,7 +272,6 @@ impl Catalog {
             // The first real read: it needs the log, which may be impossible to open.
             .and_then(|()| conn.query_row("PRAGMA schema_version", [], |row| row.get::<_, i64>(0)))
             .map_err(|error| self.error(error))?;
-        conn.pragma_update(None, "mmap_size", 1i64 << 30).map_err(|error| self.error(error))?;
         Ok(Reader { conn, unpacker: Unpacker::default() })
     }
 
@@ -300,6 +299,9 @@ impl Reader {
 
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_prepared_statement_cache_capacity(64);
+    // Without this, SQLite plans a statement again whenever a bound value might make a partial index usable:
+    // a third of the time of fetching a chunk.
+    conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     // Enough for the documents of a large tree, which listings read in the order of their paths.

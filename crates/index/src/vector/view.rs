@@ -90,7 +90,9 @@ impl VectorView {
             return Err(Damage::Corrupt("it has another number of rows than it says"));
         }
         match (known, liveness) {
-            (None, Liveness::Changed(_) | Liveness::Rows(_)) => return Err(Damage::Corrupt("it was replaced")),
+            (None, Liveness::Changed(_) | Liveness::Rows(_)) => {
+                return Err(Damage::Corrupt("it was replaced"));
+            }
             (_, Liveness::AllBut(dead)) => view.set_live(|label| Some(!dead.contains(&label))),
             (Some(_), Liveness::Rows(rows)) => {
                 for (number, alive) in rows {

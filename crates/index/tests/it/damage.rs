@@ -302,3 +302,114 @@ fn leftovers_of_a_crash_are_removed() {
         assert!(!state.dir.join(name).exists(), "{name}");
     }
 }
+
+#[test]
+fn damage_under_a_running_index_is_noticed_and_mended() {
+    use std::os::unix::fs::FileExt;
+    let state = State::new();
+    let wanted = build(&state);
+    let index = state.writer();
+    assert_eq!(all_rankings(&index.snapshot()), wanted);
+    // Overwritten in place, so that the mapped pages change; a truncation would end any process that maps files.
+    for file in derived_files(&state) {
+        let name = file.to_str().unwrap();
+        if name.ends_with(".term") || name.ends_with(".idx") {
+            let length = fs::metadata(&file).unwrap().len() as usize;
+            fs::OpenOptions::new()
+                .write(true)
+                .open(&file)
+                .unwrap()
+                .write_all_at(&vec![0xFF; length], 0)
+                .unwrap();
+        }
+    }
+    let snapshot = index.snapshot();
+    let _ = snapshot.lexical(&index::LexicalQuery {
+        terms: &crate::support::terms("alpha beta gamma parseConfig"),
+        kind: None,
+        admit: None,
+        limit: 10,
+    });
+    assert!(index.needs_repair(), "the search met the damage");
+    assert!(!by_vector(&snapshot, "alpha", IndexKind::Code).is_empty(), "what works still answers");
+    let report = index.repair(&|_, _| {}).unwrap();
+    assert!(matches!(report.lexical, Repaired::Rebuilt { .. }), "{report:?}");
+    assert!(!index.needs_repair());
+    assert_eq!(all_rankings(&index.snapshot()), wanted);
+}
+
+/// A file system of a few megabytes. None without the right to mount one.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn new(size: &str) -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().ok()?;
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(folder.path())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        mounted.then_some(SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_accident() {
+    use crate::support::{Buckets, open};
+    let Some(disk) = SmallDisk::new("6m") else { return };
+    let dir = disk.0.path().join("state");
+    let index = open(&dir, index::Access::Writer, std::sync::Arc::new(Buckets::default())).unwrap();
+    apply(&index, (0..20).map(|n| put(&format!("{n}.md"), &format!("alpha {n}\n\nbeta"))).collect());
+    index.publish().unwrap();
+    let before = all_rankings(&index.snapshot());
+    let ballast = disk.0.path().join("ballast");
+    // Incompressible text, until nothing fits any more.
+    let big = |n: usize| {
+        let mut text = String::from("omega ");
+        for line in 0..600 {
+            let hash = blake3::hash(format!("{n} {line}").as_bytes()).to_hex();
+            text.push_str(&format!("{hash}\n"));
+        }
+        put(&format!("big/{n}.md"), &text)
+    };
+    for spare in [0usize, 40 << 10, 200 << 10, 900 << 10] {
+        let free =
+            rustix::fs::statvfs(disk.0.path()).map(|stat| (stat.f_bavail * stat.f_bsize) as usize).unwrap();
+        fs::write(&ballast, vec![1u8; free.saturating_sub(spare)]).unwrap();
+        let mut failed = 0;
+        for n in 0..40 {
+            let batch = index::Batch { changes: vec![big(n)] };
+            for result in [index.apply(&batch).map(drop), index.publish()] {
+                match result {
+                    Ok(()) => {}
+                    Err(index::IndexError::DiskFull { .. }) => failed += 1,
+                    Err(other) => panic!("{spare} spare: {other:?}"),
+                }
+            }
+            if failed > 2 {
+                break;
+            }
+        }
+        assert!(failed > 0, "{spare}");
+        // Reading goes on.
+        assert!(!lexical(&index.snapshot(), "alpha", None).is_empty());
+        assert!(index.known_files().unwrap().len() >= 20);
+        // Space returns: so does writing, without a restart.
+        fs::remove_file(&ballast).unwrap();
+        apply(&index, (0..40).map(|n| delete(&format!("big/{n}.md"))).collect());
+        index.publish().unwrap();
+        assert_eq!(all_rankings(&index.snapshot()), before, "{spare}");
+        index.check().unwrap();
+    }
+    drop(index);
+    let index = open(&dir, index::Access::Writer, std::sync::Arc::new(Buckets::default())).unwrap();
+    assert!(!index.needs_repair());
+    assert_eq!(all_rankings(&index.snapshot()), before);
+}
