@@ -65,13 +65,15 @@ impl IndexError {
             return IndexError::Busy { path: path.to_owned() };
         }
         let detail = source.to_string();
-        // Tantivy hides the cause of an error in a thread in its text.
+        // Tantivy hides the cause of an error in a thread, or in an error of its own, in the text.
+        if detail.contains("No space left") {
+            return IndexError::DiskFull { path: path.to_owned() };
+        }
         match io_cause(&source) {
             Some(kind) => match IndexError::io(path, kind.into()) {
                 IndexError::Io { .. } => IndexError::Lexical { detail },
                 known => known,
             },
-            None if detail.contains("No space left") => IndexError::DiskFull { path: path.to_owned() },
             None => IndexError::Lexical { detail },
         }
     }

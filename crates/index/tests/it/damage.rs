@@ -81,6 +81,7 @@ fn heals(original: &State, wanted: &Rankings, what: &str, damage: impl Fn(&Path)
     let index = state.writer();
     // Searching before the repair may find less, but must not fail.
     let snapshot = index.snapshot();
+    // Whether this meets the damage depends on where the bytes stand; it must not fail either way.
     let _ = snapshot.lexical(&index::LexicalQuery {
         terms: &crate::support::terms("alpha beta gamma"),
         kind: None,
@@ -324,13 +325,13 @@ fn damage_under_a_running_index_is_noticed_and_mended() {
         }
     }
     let snapshot = index.snapshot();
+    // Whether this meets the damage depends on where the bytes stand; it must not fail either way.
     let _ = snapshot.lexical(&index::LexicalQuery {
         terms: &crate::support::terms("alpha beta gamma parseConfig"),
         kind: None,
         admit: None,
         limit: 10,
     });
-    assert!(index.needs_repair(), "the search met the damage");
     assert!(!by_vector(&snapshot, "alpha", IndexKind::Code).is_empty(), "what works still answers");
     let report = index.repair(&|_, _| {}).unwrap();
     assert!(matches!(report.lexical, Repaired::Rebuilt { .. }), "{report:?}");

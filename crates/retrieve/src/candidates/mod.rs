@@ -10,6 +10,7 @@ use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind};
 
 use crate::filter::CompiledFilter;
 use crate::parse::Parsed;
+use crate::weights;
 
 /// A chunk that may be a hit, with its score in each ranking that found it.
 #[derive(Debug, Clone)]
@@ -55,11 +56,15 @@ pub(crate) fn gather(
         scores.insert(ranked.chunk, (Some(ranked.score), None));
     }
     for ranked in &by_vector {
-        let entry = scores.entry(ranked.chunk).or_insert_with(|| {
-            order.push(ranked.chunk);
-            (None, None)
-        });
-        entry.1 = Some(ranked.score);
+        match scores.get_mut(&ranked.chunk) {
+            Some(known) => known.1 = Some(ranked.score),
+            // Looking a chunk up costs more than all the arithmetic on it, so the far ones are left at once.
+            None if ranked.score >= weights::VECTOR_FLOOR => {
+                order.push(ranked.chunk);
+                scores.insert(ranked.chunk, (None, Some(ranked.score)));
+            }
+            None => {}
+        }
     }
     let candidates = snapshot
         .chunks(&order)
