@@ -53,7 +53,16 @@ impl Directory for StateDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        self.files.open_write(path)
+        match self.files.open_write(path) {
+            // Left by a writer that was killed before its commit. A committed file cannot be in the way: names hold a
+            // random id or a stamp that only grows from the last commit on.
+            Err(OpenWriteError::FileAlreadyExists(_)) => {
+                // If it cannot be removed, the second attempt says why.
+                let _ = self.files.delete(path);
+                self.files.open_write(path)
+            }
+            opened => opened,
+        }
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
