@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{ChunkId, IndexKind};
-use tantivy::indexer::{AddOperation, IndexWriterOptions, SegmentWriter};
+use tantivy::indexer::{AddOperation, IndexWriterOptions, SegmentWriter, UserOperation};
 use tantivy::query::{BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::Field;
 use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
@@ -59,6 +59,12 @@ impl LexicalWriter {
             .writer_with_options(options)
             .map_err(|error| IndexError::lexical(&lexical.dir, error))?;
         writer.set_merge_policy(Box::new(Tiers));
+        // Tantivy would stamp our first removal like the last commit, and a merge that begins before the next
+        // commit would then apply it to some segments, skip it for those that the last commit touched, and forget
+        // it: dead chunks came back after a crash. An empty run takes that stamp away.
+        writer
+            .run(std::iter::empty::<UserOperation<ChunkDocument>>())
+            .map_err(|error| IndexError::lexical(&lexical.dir, error))?;
         let slots = (0..threads.max(1)).map(|_| Slot::new(lexical)).collect();
         Ok(LexicalWriter { lexical: lexical.clone(), writer, slots, removed: IdMap::default() })
     }
@@ -269,5 +275,61 @@ impl Weight for Superseded {
 
     fn explain(&self, _reader: &SegmentReader, _doc: DocId) -> tantivy::Result<Explanation> {
         Err(TantivyError::InvalidArgument("a removal has no score".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LexicalWriter, NewDoc, Superseded};
+    use crate::lexical::{Lexical, LexicalView, Verify};
+    use model::{ChunkId, IndexKind};
+
+    fn add(writer: &mut LexicalWriter, id: i64, generation: u64) {
+        let doc = NewDoc {
+            id: ChunkId(id),
+            doc_id: 1,
+            ordinal: 0,
+            kind: IndexKind::Text,
+            generation,
+            path: "a.md",
+            text: "alpha",
+        };
+        writer.slots()[0].add(&doc).unwrap();
+    }
+
+    #[test]
+    fn a_removal_after_reopening_is_younger_than_the_last_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let lexical = Lexical::create(folder.path(), "corpus").unwrap();
+        let mut writer = LexicalWriter::open(&lexical, 1).unwrap();
+        add(&mut writer, 1, 1);
+        writer.commit(1).unwrap();
+        drop(writer);
+        let committed = lexical.index.load_metas().unwrap().opstamp;
+        let writer = LexicalWriter::open(&lexical, 1).unwrap();
+        let removal =
+            writer.writer.delete_query(Box::new(Superseded { removed: Default::default() })).unwrap();
+        assert!(removal > committed, "{removal} {committed}");
+    }
+
+    #[test]
+    fn a_removal_reaches_older_entries_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let lexical = Lexical::create(folder.path(), "corpus").unwrap();
+        let mut writer = LexicalWriter::open(&lexical, 1).unwrap();
+        add(&mut writer, 1, 1);
+        add(&mut writer, 2, 1);
+        writer.commit(1).unwrap();
+        writer.remove(ChunkId(1), 2);
+        add(&mut writer, 1, 2);
+        writer.remove(ChunkId(2), 2);
+        writer.commit(2).unwrap();
+        let live = |writer: &LexicalWriter| {
+            LexicalView::load(&writer.lexical, None, Verify::Everything).unwrap().live[0].chunks
+        };
+        assert_eq!(live(&writer), 1);
+        writer.remove(ChunkId(1), 2);
+        writer.commit(3).unwrap();
+        assert_eq!(live(&writer), 1, "the entry of the same commit stays");
     }
 }

@@ -346,7 +346,8 @@ proptest! {
 
 #[test]
 fn answers_do_not_depend_on_a_long_history() {
-    // Enough single publications for segments to be merged and vectors to be rewritten.
+    // Enough single publications for segments to be merged and vectors to be rewritten; and closing right after
+    // a publication, while a merge is under way, leaves segments for the next opening to merge.
     let steps: Vec<Step> = (0..400usize)
         .flat_map(|n| {
             let words = (0..(n * 7) % 13).map(|word| (word * 5 + n) % WORDS.len()).collect();
@@ -355,8 +356,9 @@ fn answers_do_not_depend_on_a_long_history() {
             } else {
                 Step::Put { path: (n * 5) % 6, words, code: n % 3 == 0 }
             };
-            [change, Step::Publish]
+            [Some(change), Some(Step::Publish), (n % 4 == 3).then_some(Step::Reopen)]
         })
+        .flatten()
         .collect();
     check_history(&steps);
 }
