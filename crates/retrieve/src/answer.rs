@@ -48,7 +48,7 @@ pub fn extractive_answer(question: &str, hits: &[Hit], chunks: &[StoredChunk]) -
             break;
         }
         let Some(chunk) = texts.get(&hit.chunk_id) else { continue };
-        let piece = sentences(cut_out(chunk, &matcher, &weights, PASSAGE_CHARS).text);
+        let piece = sentences(cut_out(chunk, &matcher.find(chunk), &weights, PASSAGE_CHARS).text);
         let citation = hit.citation();
         if piece.trim().is_empty() || shown.contains(&piece) || citations.contains(&citation) {
             continue;

@@ -106,12 +106,15 @@ fn follows_keyword(before: &str) -> bool {
     if before.ends_with(')') {
         return before.trim_start().starts_with("func (");
     }
-    let word_start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    let word = before[word_start..].trim_start_matches(['(', '#', '@']).trim_end_matches('!');
+    let (rest, word) = match before.char_indices().rfind(|(_, c)| c.is_whitespace()) {
+        Some((at, space)) => (&before[..at], &before[at + space.len_utf8()..]),
+        None => ("", before),
+    };
+    let word = word.trim_start_matches(['(', '#', '@']).trim_end_matches('!');
     if word != "macro_rules" && !KEYWORDS.contains(&word) {
         return false;
     }
-    let rest = before[..word_start].trim_end();
+    let rest = rest.trim_end();
     rest.is_empty() || rest.ends_with(['=', '(', ',', ':', '{', ';', '>']) || are_modifiers(rest)
 }
 
@@ -160,6 +163,8 @@ const NOT_A_TYPE: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn defines(text: &str) -> bool {
@@ -197,6 +202,20 @@ mod tests {
             "data class NAME(val x: Int)",
         ] {
             assert!(defines(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn spaces_beyond_ascii_are_spaces() {
+        assert!(defines("fn\u{2009}NAME()"));
+        assert!(defines("\u{3000}def NAME():"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_survived(before in "(\\PC|fn|=|[ \\t]|\\s){0,8}", after in "(\\PC|[({:=]|\\s){0,8}") {
+            let text = format!("{before}NAME{after}");
+            is_definition(&text, before.len(), before.len() + 4);
         }
     }
 

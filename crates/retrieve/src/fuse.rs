@@ -3,11 +3,12 @@
 //! Everything here is a function of its arguments, in a fixed order: the same candidates give the same
 //! scores, bit for bit.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use index::StoredChunk;
-use model::IndexKind;
+use model::{ChunkId, IndexKind};
 
 use crate::candidates::Candidate;
 use crate::definition::is_definition;
@@ -62,6 +63,8 @@ pub struct TermWeights {
     matcher: Matcher,
     /// One per term of the matcher; they add up to 1.
     shares: Vec<f32>,
+    /// Where the terms stand in each candidate's text, found once for all that ask.
+    places: HashMap<ChunkId, Vec<Found>>,
 }
 
 impl TermWeights {
@@ -71,14 +74,17 @@ impl TermWeights {
         let terms = parsed.content_terms();
         let matcher = Matcher::of_terms(terms.iter().copied());
         let mut holders = vec![0u32; terms.len()];
+        let mut places = HashMap::new();
         let mut total = 0u32;
         let mut seen = vec![false; terms.len()];
         for candidate in candidates {
             total += 1;
             seen.fill(false);
-            for found in matcher.find(&candidate.chunk.text) {
-                seen[found.term] = true;
+            let found = matcher.find(&candidate.chunk.text);
+            for place in &found {
+                seen[place.term] = true;
             }
+            places.insert(candidate.chunk.id, found);
             for (count, seen) in holders.iter_mut().zip(&seen) {
                 *count += u32::from(*seen);
             }
@@ -93,11 +99,15 @@ impl TermWeights {
             .collect();
         let sum: f32 = raw.iter().sum();
         let shares = if sum > 0.0 { raw.iter().map(|weight| weight / sum).collect() } else { raw };
-        TermWeights { matcher, shares }
+        TermWeights { matcher, shares, places }
     }
 
-    pub(crate) fn matcher(&self) -> &Matcher {
-        &self.matcher
+    /// Where the terms stand in a candidate's text.
+    pub(crate) fn places(&self, chunk: &StoredChunk) -> Cow<'_, [Found]> {
+        match self.places.get(&chunk.id) {
+            Some(found) => Cow::Borrowed(found),
+            None => Cow::Owned(self.matcher.find(&chunk.text)),
+        }
     }
 
     /// The share of each term of the matcher.
@@ -236,7 +246,7 @@ const WEAKEST: f32 = 0.01;
 
 /// Everything that the chunk's own text and path say.
 fn signals(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk) -> Breakdown {
-    let in_text = terms.matcher.find(&chunk.text);
+    let in_text = terms.places(chunk);
     let (folders, name) = chunk.rel_path.rsplit_once('/').unwrap_or(("", &chunk.rel_path));
     let stem = name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
     let in_stem = terms.matcher.find(stem);
@@ -364,7 +374,7 @@ fn normalise(scored: &mut [Scored]) {
 
 #[cfg(test)]
 mod tests {
-    use model::{ChunkId, DocType, RepType, Span};
+    use model::{DocType, RepType, Span};
     use proptest::prelude::*;
 
     use super::*;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::parse::Term;
 
@@ -32,6 +32,8 @@ pub struct Matcher {
 /// new with it.
 const MAX_FOUND: usize = 5_000;
 
+const MAX_TABLE_LETTERS: usize = 1_000;
+
 impl Matcher {
     /// Each term with its variants.
     pub fn of_terms<'a>(terms: impl IntoIterator<Item = &'a Term>) -> Matcher {
@@ -50,11 +52,16 @@ impl Matcher {
 
     fn build(mut tokens: Vec<(&str, usize)>) -> Matcher {
         tokens.retain(|(token, _)| !token.is_empty());
+        // The tables of a full automaton are made in microseconds for a question's few words and read twice
+        // as fast; for a pasted page they would be megabytes.
+        let letters: usize = tokens.iter().map(|(token, _)| token.len()).sum();
+        let kind = (letters <= MAX_TABLE_LETTERS).then_some(AhoCorasickKind::DFA);
         let automaton = (!tokens.is_empty())
             .then(|| {
                 AhoCorasick::builder()
                     .ascii_case_insensitive(true)
                     .match_kind(MatchKind::Standard)
+                    .kind(kind)
                     .build(tokens.iter().map(|(token, _)| token))
                     .ok()
             })

@@ -119,7 +119,7 @@ fn covers(used: IndexUsed, kind: IndexKind) -> bool {
 
 fn show(scored: Scored, terms: &TermWeights) -> (Hit, Breakdown) {
     let Scored { chunk, score, breakdown } = scored;
-    let snippet = cut_out(&chunk.text, terms.matcher(), terms.shares(), DEFAULT_CHARS);
+    let snippet = cut_out(&chunk.text, &terms.places(&chunk), terms.shares(), DEFAULT_CHARS);
     let hit = Hit {
         chunk_id: chunk.id,
         rel_path: chunk.rel_path,

@@ -19,15 +19,14 @@ pub const DEFAULT_CHARS: usize = 240;
 /// The window of `text` that holds the most different `terms`, closest together.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> Snippet {
     let matcher = Matcher::of_tokens(terms.iter().map(String::as_str));
-    cut_out(text, &matcher, &vec![1.0; terms.len()], max_chars)
+    cut_out(text, &matcher.find(text), &vec![1.0; terms.len()], max_chars)
 }
 
-/// The same with a matcher at hand, and a weight for each of its terms.
-pub(crate) fn cut_out(text: &str, matcher: &Matcher, weights: &[f32], max_chars: usize) -> Snippet {
+/// The same where the terms are found already, and each has its weight.
+pub(crate) fn cut_out(text: &str, found: &[Found], weights: &[f32], max_chars: usize) -> Snippet {
     let max_chars = max_chars.max(1);
     let lines = lines(text);
-    let found = matcher.find(text);
-    let Some(window) = best_window(&lines, &found, weights, max_chars) else {
+    let Some(window) = best_window(&lines, found, weights, max_chars) else {
         return Snippet { text: text.chars().take(max_chars).collect(), line: 0, words: 0 };
     };
     match window {
