@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, AUTHORIZATION, CACHE_CONTROL, COOKIE, PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -16,6 +16,7 @@ use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::Incoming;
+use mcp::Direct;
 use model::Caller;
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -48,6 +49,7 @@ pub(crate) struct Edge<H> {
     max_body_bytes: usize,
     body_patience: Duration,
     stopping: CancellationToken,
+    stopped: CancellationToken,
 }
 
 /// One MCP server at one path.
@@ -77,7 +79,7 @@ pub(crate) struct Ends {
 
 impl<H> Edge<H>
 where
-    H: ServerHandler + Clone + Send + Sync + 'static,
+    H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
     pub(crate) fn new(
         config: &HttpConfig,
@@ -104,6 +106,7 @@ where
             max_body_bytes: config.max_body_bytes,
             body_patience: config.timeouts.body,
             stopping: ends.stopping.clone(),
+            stopped: ends.stopped.clone(),
         })
     }
 
@@ -163,7 +166,12 @@ where
         body::check_type(&parts.headers)?;
         let wants = accept::of_post(&parts.headers)?;
         let bytes = body::read(&parts.headers, body, self.max_body_bytes, self.body_patience).await?;
-        let message = Message::read(&bytes, &parts.headers)?;
+        let mut message = Message::read(&bytes, &parts.headers)?;
+        if message.stateless
+            && let Some(answer) = self.answer_directly(&sender, &parts.headers, &mut message).await
+        {
+            return answer.map_err(|refusal| Refused { refusal, id: message.id });
+        }
         parts.headers.insert(ACCEPT, accept::BOTH);
         let answer = if message.stateless {
             parts.headers.remove(SESSION_ID);
@@ -175,6 +183,27 @@ where
             self.post_in_session(&sender, &message, parts, bytes, wants).await
         };
         answer.map_err(|refusal| Refused { refusal, id: message.id })
+    }
+
+    /// The short way, for requests that need nothing of the MCP transport. Its answers are documents, which every
+    /// client takes that came so far.
+    async fn answer_directly(
+        &self,
+        sender: &Sender,
+        headers: &HeaderMap,
+        message: &mut Message,
+    ) -> Option<Result<Response<Reply>, Refusal>> {
+        let id = message.id.as_ref()?;
+        let cancel = self.stopped.child_token();
+        // A client that hangs up drops this future, and with it the work.
+        let _stops_work = cancel.clone().drop_guard();
+        let server = &self.mount(sender).server;
+        let answer = server.direct(headers, id, &mut message.body, || sender.caller(), cancel)?;
+        Some(answer.await.ok_or(Refusal::Internal).map(|body| {
+            let mut response = Response::new(Reply::full(body));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        }))
     }
 
     async fn post_stateless(
@@ -330,7 +359,7 @@ const NO_SESSION_ID: Refusal = Refusal::MissingField { detail: "the header MCP-S
 
 impl<H> Mount<H>
 where
-    H: ServerHandler + Clone + Send + Sync + 'static,
+    H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
     fn new(path: String, server: H, config: &HttpConfig, ends: &Ends) -> Mount<H> {
         let versions =
@@ -361,10 +390,12 @@ impl Sender {
         for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
             parts.headers.remove(secret);
         }
-        parts
-            .extensions
-            .insert(Caller::Http { identity: self.identity.to_string(), address: self.address.to_string() });
+        parts.extensions.insert(self.caller());
         Request::from_parts(parts, body)
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::Http { identity: self.identity.to_string(), address: self.address.to_string() }
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use mcp::envelope::{self, Envelope, Kind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::errors::{Refusal, Refused};
 
@@ -28,6 +28,8 @@ pub(crate) struct Message {
     pub(crate) stateless: bool,
     /// What a handshake says.
     pub(crate) handshake: Option<Value>,
+    /// The message itself.
+    pub(crate) body: Map<String, Value>,
 }
 
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -64,7 +66,7 @@ impl Message {
         };
         let begins_session = id.is_some() && method.as_deref() == Some(INITIALIZE);
         let handshake = begins_session.then(|| body.remove("params").unwrap_or_default());
-        Ok(Message { id, method, stateless, handshake })
+        Ok(Message { id, method, stateless, handshake, body })
     }
 
     pub(crate) fn is(&self, method: &str) -> bool {

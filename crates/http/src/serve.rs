@@ -9,6 +9,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use mcp::Direct;
 use rmcp::ServerHandler;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -92,7 +93,7 @@ impl Bound {
     /// Serves one MCP server at the configured path until `cancel` fires, then lets running calls finish.
     pub async fn serve<H>(self, server: H, cancel: CancellationToken) -> Result<(), HttpError>
     where
-        H: ServerHandler + Clone + Send + Sync + 'static,
+        H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
         let path = self.config.mcp_path.clone();
         self.serve_mounts(vec![(path, server)], cancel).await
@@ -105,7 +106,7 @@ impl Bound {
         cancel: CancellationToken,
     ) -> Result<(), HttpError>
     where
-        H: ServerHandler + Clone + Send + Sync + 'static,
+        H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
         for (n, (path, _)) in mounts.iter().enumerate() {
             check_path(path)?;
@@ -141,7 +142,7 @@ impl Bound {
         connections: &TaskTracker,
         cancel: &CancellationToken,
     ) where
-        H: ServerHandler + Clone + Send + Sync + 'static,
+        H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
         let seats = Arc::new(Semaphore::new(self.config.max_connections));
         loop {
@@ -188,7 +189,7 @@ struct Connection<H> {
 
 impl<H> Connection<H>
 where
-    H: ServerHandler + Clone + Send + Sync + 'static,
+    H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
     async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         // Answers are written whole; waiting to fill packets would only delay them.
@@ -240,7 +241,7 @@ fn report(result: hyper::Result<()>) {
 
 async fn sweep<H>(edge: Arc<Edge<H>>, stopped: CancellationToken)
 where
-    H: ServerHandler + Clone + Send + Sync + 'static,
+    H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
     let interval = edge.sessions().sweep_interval();
     while stopped.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {

@@ -5,6 +5,7 @@
 //! [`contracts::ToolService`]; nothing here knows what they do.
 
 mod conformance;
+mod direct;
 pub mod envelope;
 mod negotiate;
 mod progress;
@@ -12,6 +13,7 @@ mod server;
 mod stdio;
 pub mod strict;
 
+pub use direct::Direct;
 pub use negotiate::{version, versions};
 pub use rmcp::model::ProtocolVersion;
 pub use server::{CallerSource, McpOptions, McpServer};

@@ -179,14 +179,35 @@ impl McpServer {
         let CallToolRequestParams { name, arguments, .. } = request;
         let call = progress::reporting(context, dialect, |progress| {
             let context = CallContext { caller, cancel: context.ct.clone(), progress };
-            self.inner.tools.call(&name, arguments, context)
+            self.run(&name, arguments, context)
         });
-        // A panic would leave the request without an answer, and the client waiting.
-        match AssertUnwindSafe(call).catch_unwind().await {
-            Ok(Ok(result)) => Ok(render(result, dialect)),
-            Ok(Err(UnknownTool(name))) => Err(unknown_tool(&name)),
-            Err(_) => Err(ErrorData::internal_error("the tool failed unexpectedly", None)),
+        match call.await {
+            Some(Ok(result)) => Ok(render(result, dialect)),
+            Some(Err(UnknownTool(name))) => Err(unknown_tool(&name)),
+            None => Err(ErrorData::internal_error("the tool failed unexpectedly", None)),
         }
+    }
+
+    /// Runs one of the tools. A panic would leave the request without an answer, and the client waiting: it is `None`.
+    pub(crate) async fn run(
+        &self,
+        name: &str,
+        arguments: Option<JsonObject>,
+        context: CallContext,
+    ) -> Option<Result<ToolResult, UnknownTool>> {
+        let call = AssertUnwindSafe(async { self.inner.tools.call(name, arguments, context).await });
+        call.catch_unwind().await.ok()
+    }
+
+    /// Whether calls of this tool in this revision need nothing of what only the long way knows.
+    pub(crate) fn serves_directly(&self, revision: &ProtocolVersion, tool: &str) -> bool {
+        self.inner.fixtures.is_none()
+            && self.inner.versions.contains(revision)
+            && self.inner.listed.iter().any(|listed| listed.name == tool)
+    }
+
+    pub(crate) fn identity(&self) -> &Value {
+        &self.inner.identity
     }
 }
 

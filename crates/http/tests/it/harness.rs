@@ -207,6 +207,15 @@ impl Toys {
     }
 }
 
+/// Counts a call as cancelled when it goes.
+struct Unfinished<'a>(&'a watch::Sender<usize>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|cancelled| *cancelled += 1);
+    }
+}
+
 impl ToolService for Toys {
     fn tools(&self) -> &[ToolInfo] {
         &self.tools
@@ -225,9 +234,14 @@ impl ToolService for Toys {
                 "whoami" => json!({ "caller": context.caller.to_string() }),
                 "wait" => {
                     self.started.send_modify(|started| *started += 1);
+                    // Stopped by its token or dropped half done: either way the work has ended.
+                    let unfinished = Unfinished(&self.cancelled);
                     tokio::select! {
-                        permit = self.release.acquire() => permit.expect("open").forget(),
-                        () = context.cancel.cancelled() => self.cancelled.send_modify(|cancelled| *cancelled += 1),
+                        permit = self.release.acquire() => {
+                            permit.expect("open").forget();
+                            std::mem::forget(unfinished);
+                        }
+                        () = context.cancel.cancelled() => {}
                     }
                     json!({ "waited": true })
                 }

@@ -65,6 +65,47 @@ fn versions_are_negotiated() {
     assert_eq!(response.reply().unwrap()["error"]["code"], -32022, "{}", response.text());
 }
 
+/// Plain modern calls are answered without the transport library; anything else in the parameters takes the way
+/// through it. Nobody may be able to tell by the answer.
+#[test]
+fn both_ways_of_a_call_give_the_same_bytes() {
+    let folder =
+        Folder::from("//- src/a.rs\nfn connect_timeout() {}\n//- notes.md\n# Timeouts\n\nThey \"pass\".\n");
+    let server = serve(&folder);
+    server.wait_indexed();
+    for (tool, arguments) in [
+        ("dir2mcp.search", json!({ "query": "timeout" })),
+        ("dir2mcp.search", json!({ "query": "timeout", "k": 0 })),
+        ("dir2mcp.search", json!({})),
+        ("dir2mcp.ask", json!({ "question": "what is \"a timeout\"?" })),
+        ("dir2mcp.open_file", json!({ "rel_path": "notes.md", "start_line": 3 })),
+        ("dir2mcp.open_file", json!({ "rel_path": "../notes.md" })),
+        ("dir2mcp.list_files", json!({})),
+        ("dir2mcp.nope", json!({})),
+    ] {
+        for id in [json!(7), json!("seven\"\u{1}")] {
+            let ask = |extra: Option<Value>| {
+                let mut params = json!({ "name": tool, "arguments": arguments, "_meta": modern_meta() });
+                if let Some(extra) = extra {
+                    params["extra"] = extra;
+                }
+                let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+                server.send(
+                    Request::post("/mcp", &message)
+                        .header("MCP-Protocol-Version", MODERN)
+                        .header("Mcp-Method", "tools/call")
+                        .header("Mcp-Name", tool),
+                )
+            };
+            let (short, long) = (ask(None), ask(Some(json!(1))));
+            assert_eq!(short.status, long.status, "{tool} {arguments}");
+            assert_eq!(short.text(), long.text(), "{tool} {arguments}");
+            assert_eq!(short.header("content-type"), long.header("content-type"));
+            assert_eq!(short.reply().unwrap()["id"], id);
+        }
+    }
+}
+
 #[test]
 fn d120_d122_unknown_and_missing_sessions() {
     let folder = Folder::empty();

@@ -1,0 +1,136 @@
+//! The short way of the most frequent request: a tool call of revision 2026-07-28 that leaves nothing to negotiate.
+//!
+//! Such a call says everything itself, and its answer is one document. Taking it apart into the library's types, and
+//! its answer together again through a channel and a stream, costs several times what the call itself does. Whatever
+//! is unusual in any way takes the long way, which also words all refusals; on the short way nothing is refused.
+
+use std::future::Future;
+
+use bytes::Bytes;
+use contracts::{CallContext, ToolResult};
+use http::HeaderMap;
+use model::Caller;
+use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::server::McpServer;
+
+/// A server that may answer some requests without the transport.
+pub trait Direct {
+    /// The whole answer to a request, or `None` if it must take the long way. `body` is only emptied in the first case.
+    fn direct(
+        &self,
+        headers: &HeaderMap,
+        id: &Value,
+        body: &mut Map<String, Value>,
+        caller: impl FnOnce() -> Caller,
+        cancel: CancellationToken,
+    ) -> Option<impl Future<Output = Option<Bytes>> + Send>;
+}
+
+const REVISION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+
+impl Direct for McpServer {
+    fn direct(
+        &self,
+        headers: &HeaderMap,
+        id: &Value,
+        body: &mut Map<String, Value>,
+        caller: impl FnOnce() -> Caller,
+        cancel: CancellationToken,
+    ) -> Option<impl Future<Output = Option<Bytes>> + Send> {
+        let name = self.plain_call(headers, body)?.to_owned();
+        let params = body.get_mut("params")?;
+        let arguments = match params.get_mut("arguments").map(Value::take) {
+            Some(Value::Object(arguments)) => Some(arguments),
+            _ => None,
+        };
+        let context = CallContext { caller: caller(), cancel, progress: None };
+        let id = id.clone();
+        Some(async move {
+            let result = self.run(&name, arguments, context).await?.ok()?;
+            serde_json::to_vec(&Answer::new(&id, &result, self.identity())).ok().map(Bytes::from)
+        })
+    }
+}
+
+impl McpServer {
+    /// The tool's name, if this is a call that the long way would let through as well.
+    fn plain_call<'a>(&self, headers: &HeaderMap, body: &'a Map<String, Value>) -> Option<&'a str> {
+        let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
+        if !is("mcp-protocol-version", REVISION.as_str()) || !is("mcp-method", "tools/call") {
+            return None;
+        }
+        if body.get("method")?.as_str()? != "tools/call" {
+            return None;
+        }
+        let params = body.get("params")?.as_object()?;
+        let known = |key: &String| ["name", "arguments", "_meta"].contains(&key.as_str());
+        if !params.keys().all(known) || !params.get("arguments").is_none_or(Value::is_object) {
+            return None;
+        }
+        let name = params.get("name")?.as_str()?;
+        let meta = params.get("_meta")?.as_object()?;
+        let version = meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?;
+        let client = meta.get("io.modelcontextprotocol/clientInfo");
+        let capabilities = meta.get("io.modelcontextprotocol/clientCapabilities")?;
+        let plain = is("mcp-name", name)
+            && version == REVISION.as_str()
+            && client.is_none_or(|client| Implementation::deserialize(client).is_ok())
+            && ClientCapabilities::deserialize(capabilities).is_ok()
+            && !meta.contains_key("progressToken")
+            && self.serves_directly(&REVISION, name);
+        plain.then_some(name)
+    }
+}
+
+/// A JSON-RPC response, in the order of keys of the long way.
+#[derive(Serialize)]
+struct Answer<'a> {
+    jsonrpc: &'static str,
+    id: &'a Value,
+    result: CallResult<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallResult<'a> {
+    result_type: &'static str,
+    content: Vec<Text<'a>>,
+    structured_content: &'a Value,
+    is_error: bool,
+    #[serde(rename = "_meta")]
+    meta: Meta<'a>,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Meta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    server: &'a Value,
+}
+
+impl<'a> Answer<'a> {
+    fn new(id: &'a Value, result: &'a ToolResult, server: &'a Value) -> Answer<'a> {
+        let content = result.content.iter().map(|text| Text { kind: "text", text }).collect();
+        Answer {
+            jsonrpc: "2.0",
+            id,
+            result: CallResult {
+                result_type: "complete",
+                content,
+                structured_content: &result.structured,
+                is_error: result.is_error,
+                meta: Meta { server },
+            },
+        }
+    }
+}
