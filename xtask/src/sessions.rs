@@ -12,11 +12,12 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let report = sessions(&binary, &plan, &|line| println!("{line}"))?;
     let megabytes = |bytes: u64| bytes as f64 / (1 << 20) as f64;
     println!(
-        "sessions: {} opened, {} refused, {} honest calls served; {:.1} MB before, {:.1} MB at the peak, {:.1} MB after \
-         ({:+.1} %)",
+        "sessions: {} opened, {} refused, {} honest calls served; {:.1} MB at the start, {:.1} MB before, \
+         {:.1} MB at the peak, {:.1} MB after ({:+.1} %)",
         report.opened,
         report.refused,
         report.honest_calls,
+        megabytes(report.fresh),
         megabytes(report.before),
         megabytes(report.peak),
         megabytes(report.after),

@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod exit;
 mod logging;
+mod memory;
 mod print;
 mod secrets;
 mod signals;

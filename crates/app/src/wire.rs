@@ -12,6 +12,7 @@ use providers::local::HashingEmbedder;
 
 use crate::config::Settings;
 use crate::config::settings::{self, SttProvider};
+use crate::memory;
 use crate::secrets::token::Token;
 
 /// Opens the engine that these settings describe.
@@ -90,6 +91,7 @@ pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
+        after_burst: memory::give_back,
         ..HttpConfig::default()
     }
 }

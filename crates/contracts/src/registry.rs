@@ -168,7 +168,7 @@ mod tests {
 
     fn registry(names: ToolNames) -> Registry {
         let tool = Tool::new(spec("dir2mcp.test"), |_| async {
-            Ok(Output { content: vec!["ok".into()], structured: json!({"n": 1}) })
+            Ok(Output { content: vec!["ok".into()], structured: json!({"n": 1}).into() })
         });
         Registry::of(vec![tool], names)
     }

@@ -40,7 +40,7 @@ pub type ProgressSink = Arc<dyn Fn(f64, Option<f64>, String) + Send + Sync>;
 pub struct ToolResult {
     /// Text items; never empty.
     pub content: Vec<String>,
-    pub structured: Value,
+    pub structured: Arc<Value>,
     pub is_error: bool,
 }
 

@@ -22,7 +22,8 @@ pub(crate) fn failed(failure: &Failure) -> ToolResult {
                 "message": failure.message,
                 "retryable": failure.retryable(),
             }
-        }),
+        })
+        .into(),
         is_error: true,
     }
 }
@@ -117,7 +118,7 @@ mod tests {
         assert!(result.is_error);
         assert_eq!(result.content, ["ERROR: FILE_NOT_FOUND: audio/meeting.wav not found"]);
         assert_eq!(
-            result.structured,
+            *result.structured,
             json!({"error": {"code": "FILE_NOT_FOUND", "message": "audio/meeting.wav not found", "retryable": false}})
         );
     }

@@ -39,7 +39,7 @@ pub(crate) struct Invocation {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Output {
     pub(crate) content: Vec<String>,
-    pub(crate) structured: Value,
+    pub(crate) structured: Arc<Value>,
 }
 
 type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<Output, Failure>> + Send + Sync>;
@@ -181,13 +181,16 @@ pub(crate) mod tests {
     async fn d132_a_call_that_works() {
         let tool = Tool::new(spec("t.ok"), |invocation| async move {
             assert_eq!(invocation.call.tool, "t.ok");
-            Ok(Output { content: vec!["done".into()], structured: json!({"n": invocation.arguments["n"]}) })
+            Ok(Output {
+                content: vec!["done".into()],
+                structured: json!({"n": invocation.arguments["n"]}).into(),
+            })
         });
         let arguments = json!({"n": 3}).as_object().cloned().unwrap();
         let result = tool.run(arguments, context()).await;
         assert_eq!(
             result,
-            ToolResult { content: vec!["done".into()], structured: json!({"n": 3}), is_error: false }
+            ToolResult { content: vec!["done".into()], structured: json!({"n": 3}).into(), is_error: false }
         );
     }
 
@@ -211,7 +214,7 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn output_that_breaks_its_schema_is_our_error() {
         let tool = Tool::new(spec("t.bad"), |_| async {
-            Ok(Output { content: vec!["x".into()], structured: json!({}) })
+            Ok(Output { content: vec!["x".into()], structured: json!({}).into() })
         });
         assert_eq!(code(&tool.run(Map::new(), context()).await), "INTERNAL_ERROR");
     }

@@ -12,7 +12,7 @@ const CAPACITY: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) index_used: IndexUsed,
-    pub(crate) hits: Vec<Hit>,
+    pub(crate) hits: Arc<[Hit]>,
 }
 
 #[derive(Default)]

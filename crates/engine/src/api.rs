@@ -1,5 +1,7 @@
 //! What callers hand to the engine and get back: plain values, in no contract's words.
 
+use std::sync::Arc;
+
 use model::{Caller, Citation, DocStatus, DocType, Hit, IndexUsed, Progress, Span};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +25,8 @@ pub struct SearchAnswer {
     pub query: String,
     pub k: usize,
     pub index_used: IndexUsed,
-    pub hits: Vec<Hit>,
+    /// Shared by all who ask the same of the same generation.
+    pub hits: Arc<[Hit]>,
     pub indexing_complete: bool,
 }
 

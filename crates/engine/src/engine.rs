@@ -183,7 +183,7 @@ impl Engine {
                 query: text,
                 k,
                 index_used: answer.index_used,
-                hits: answer.hits.clone(),
+                hits: Arc::clone(&answer.hits),
                 indexing_complete: !shared.progress().running,
             })
         })
@@ -381,7 +381,7 @@ impl Shared {
         let shared = Arc::clone(self);
         blocking(call, move || {
             let found = shared.search(&snapshot, &query)?;
-            let answer = Arc::new(Answer { index_used: found.index_used, hits: found.hits });
+            let answer = Arc::new(Answer { index_used: found.index_used, hits: found.hits.into() });
             shared.answers.put(generation, query, Arc::clone(&answer));
             Ok(answer)
         })

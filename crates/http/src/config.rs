@@ -45,6 +45,8 @@ pub struct HttpConfig {
     /// How long running calls may go on after the server was told to stop.
     pub shutdown_grace: Duration,
     pub clock: Arc<dyn Clock>,
+    /// Called after many sessions ended at once: a time to tidy up.
+    pub after_burst: fn(),
 }
 
 /// A token bucket per client address.
@@ -92,6 +94,7 @@ impl Default for HttpConfig {
             timeouts: Timeouts::default(),
             shutdown_grace: Duration::from_secs(5),
             clock: Arc::new(SystemClock),
+            after_burst: || {},
         }
     }
 }

@@ -116,7 +116,7 @@ impl Bound {
         }
         let ends = Ends { stopping: CancellationToken::new(), stopped: CancellationToken::new() };
         let edge = Arc::new(Edge::new(&self.config, self.hosts()?, self.is_exposed(), mounts, &ends)?);
-        let sweeper = tokio::spawn(sweep(edge.clone(), ends.stopped.clone()));
+        let sweeper = tokio::spawn(sweep(edge.clone(), self.config.after_burst, ends.stopped.clone()));
         let connections = TaskTracker::new();
         self.accept(&edge, &ends, &connections, &cancel).await;
 
@@ -239,13 +239,18 @@ fn report(result: hyper::Result<()>) {
     }
 }
 
-async fn sweep<H>(edge: Arc<Edge<H>>, stopped: CancellationToken)
+/// So many sessions that end at once were a burst.
+const BURST: usize = 256;
+
+async fn sweep<H>(edge: Arc<Edge<H>>, after_burst: fn(), stopped: CancellationToken)
 where
     H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
     let interval = edge.sessions().sweep_interval();
     while stopped.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
-        edge.sessions().sweep();
+        if edge.sessions().sweep() >= BURST {
+            after_burst();
+        }
     }
 }
 

@@ -469,7 +469,7 @@ fn render(result: ToolResult, dialect: Dialect) -> CallToolResult {
         if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     // Before 2026-07-28 structured content is an object or absent.
     if dialect.structured && (dialect.modern || result.structured.is_object()) {
-        rendered.structured_content = Some(result.structured);
+        rendered.structured_content = Some(Arc::unwrap_or_clone(result.structured));
     }
     rendered
 }

@@ -13,7 +13,7 @@ use crate::config::Loaded;
 use crate::config::files;
 use crate::exit::Exit;
 use crate::signals::StopSignals;
-use crate::{print, wire};
+use crate::{memory, print, wire};
 
 /// How often to look whether the client is still there. A client that dies closes the pipe, unless a grandchild of
 /// its holds the other end open.
@@ -53,6 +53,7 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 Event::Warning(message) => warn(&message),
                 // The index is what it was; the client can still search it.
                 Event::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
+                Event::Progress(progress) if !progress.running => memory::give_back(),
                 Event::Progress(_) | Event::BecameWriter => {}
             }),
         );

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::UpArgs;
 use crate::config::{Loaded, files, render};
 use crate::exit::{Exit, ExitCode};
+use crate::memory;
 use crate::print::connection::Connection;
 use crate::print::events::Level;
 use crate::print::report::Reporter;
@@ -99,7 +100,12 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
 /// Tells the outside what the background work says; a fatal end becomes the exit of the process.
 fn tell(reporter: &Reporter, event: Event) -> Option<Exit> {
     match event {
-        Event::Progress(progress) => reporter.progress(&progress),
+        Event::Progress(progress) => {
+            reporter.progress(&progress);
+            if !progress.running {
+                memory::give_back();
+            }
+        }
         Event::FileError { path, message } => reporter.file_error(&path, &message),
         Event::Warning(message) => reporter.warn(&message),
         Event::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),

@@ -144,7 +144,8 @@ fn render(list: &FileList) -> Output {
         .collect();
     Output {
         content: vec![summary.finish()],
-        structured: json!({ "limit": list.limit, "offset": list.offset, "total": total, "files": files }),
+        structured: json!({ "limit": list.limit, "offset": list.offset, "total": total, "files": files })
+            .into(),
     }
 }
 

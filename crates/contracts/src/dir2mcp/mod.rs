@@ -5,6 +5,7 @@ mod filter;
 mod hits;
 mod list_files;
 mod open_file;
+mod rendered;
 mod schema;
 mod search;
 mod stats;

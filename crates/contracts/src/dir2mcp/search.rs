@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::filter::{filter, not_blank};
 use super::hits::{hit_json, list_hits, progress_note};
+use super::rendered::Rendered;
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, shown};
@@ -28,12 +29,13 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 pub(super) fn tool(engine: Arc<Engine>) -> Tool {
+    let rendered = Arc::new(Rendered::default());
     Tool::new(SPEC, move |invocation| {
-        let engine = Arc::clone(&engine);
+        let (engine, rendered) = (Arc::clone(&engine), Arc::clone(&rendered));
         async move {
             let query = query(invocation.arguments)?;
             let answer = engine.search(&invocation.call, query).await?;
-            Ok(render(&answer))
+            Ok(rendered.get(&answer, render))
         }
     })
 }
@@ -116,13 +118,14 @@ fn render(answer: &SearchAnswer) -> Output {
             "index_used": used.as_str(),
             "hits": answer.hits.iter().map(hit_json).collect::<Vec<_>>(),
             "indexing_complete": answer.indexing_complete,
-        }),
+        })
+        .into(),
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use model::{DocType, IndexUsed};
+    use model::{DocType, Hit, IndexUsed};
 
     use super::super::hits::tests::sample_hit;
     use super::super::tests::sample;
@@ -195,9 +198,9 @@ pub(super) mod tests {
     #[test]
     fn a_large_answer_has_a_small_text() {
         let mut large = answer(50);
-        for hit in &mut large.hits {
-            hit.snippet = "long line of words ".repeat(12);
-        }
+        large.hits = (large.hits.iter().cloned())
+            .map(|hit| Hit { snippet: "long line of words ".repeat(12), ..hit })
+            .collect();
         let output = render(&large);
         assert!(output.content[0].len() < 9 * 1024);
         assert!(output.content[0].contains("more, in the structured result"));

@@ -124,7 +124,8 @@ fn render(stats: &Stats) -> Output {
                 "stt_model": models.stt_model,
                 "chat": models.chat,
             },
-        }),
+        })
+        .into(),
     }
 }
 

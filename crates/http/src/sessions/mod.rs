@@ -176,8 +176,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends what has expired and puts to sleep what is idle.
-    pub(crate) fn sweep(&self) {
+    /// Ends what has expired and puts to sleep what is idle. Returns how many ended.
+    pub(crate) fn sweep(&self) -> usize {
         let now = self.clock.now();
         let mut table = self.table();
         let expired: Vec<_> = table
@@ -185,6 +185,7 @@ impl Sessions {
             .values()
             .filter_map(|session| Some((session.clone(), self.expiry(session, now)?)))
             .collect();
+        let ended = expired.len();
         for (session, expiry) in expired {
             table.expire(&session, expiry);
         }
@@ -203,6 +204,7 @@ impl Sessions {
                 map.shrink_to_fit();
             }
         }
+        ended
     }
 
     /// How often to [`sweep`](Self::sweep): expiry is noticed within half the shorter timeout, and naps do not wait

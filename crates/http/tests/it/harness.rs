@@ -247,7 +247,11 @@ impl ToolService for Toys {
                 }
                 _ => return Err(UnknownTool(name)),
             };
-            Ok(ToolResult { content: vec![structured.to_string()], structured, is_error: false })
+            Ok(ToolResult {
+                content: vec![structured.to_string()],
+                structured: structured.into(),
+                is_error: false,
+            })
         })
     }
 

@@ -51,7 +51,7 @@ impl ToolService for Stub {
                 "stub.echo" => Ok(ok(json!({ "arguments": arguments }))),
                 "stub.fail" => Ok(ToolResult {
                     content: vec!["ERROR: FILE_NOT_FOUND: a.txt".into()],
-                    structured: json!({ "error": { "code": "FILE_NOT_FOUND", "message": "a.txt", "retryable": false } }),
+                    structured: json!({ "error": { "code": "FILE_NOT_FOUND", "message": "a.txt", "retryable": false } }).into(),
                     is_error: true,
                 }),
                 "stub.progress" => {
@@ -84,7 +84,7 @@ impl ToolService for Stub {
 }
 
 fn ok(structured: Value) -> ToolResult {
-    ToolResult { content: vec![structured.to_string()], structured, is_error: false }
+    ToolResult { content: vec![structured.to_string()], structured: structured.into(), is_error: false }
 }
 
 fn info(name: &str) -> ToolInfo {

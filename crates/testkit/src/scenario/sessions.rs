@@ -12,13 +12,14 @@ pub struct Sessions {
     pub sessions: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SessionsReport {
     pub opened: usize,
     /// Refused at the cap.
     pub refused: usize,
     pub honest_calls: usize,
-    /// Resident bytes before, at the end of the flood, and after the idle time.
+    /// Resident bytes of the new server, before the flood, at its end, and after the idle time.
+    pub fresh: u64,
     pub before: u64,
     pub peak: u64,
     pub after: u64,
@@ -44,44 +45,53 @@ pub fn sessions(binary: &Path, plan: &Sessions, tell: &dyn Fn(&str)) -> Result<S
     );
     let server = Program::new(binary, &folder).serve(&[]);
     server.wait_indexed();
-    // The first thousand bring the allocator to its working size; growth after that is a leak.
-    flood(&server, 1_000.min(plan.sessions))?;
+    let fresh = server.memory();
+    // A full table of abandoned sessions brings the allocator to its working size; growth after that is a leak.
+    wave(&server, plan.sessions.min(TABLE))?;
     expire(&server);
     let before = server.memory();
 
+    let mut report = SessionsReport { fresh, before, peak: before, ..SessionsReport::default() };
     let step = (plan.sessions / 10).max(1);
-    let (mut opened, mut refused, mut honest_calls, mut peak) = (0, 0, 0, before);
     let mut sent = 0;
     while sent < plan.sessions {
         let size = step.min(plan.sessions - sent);
-        // A client from before the flood and one without a session, while two threads flood.
-        let results = thread::scope(|scope| {
-            let halves = [size / 2, size - size / 2];
-            let server = &server;
-            let flooders: Vec<_> = halves.map(|half| scope.spawn(move || flood(server, half))).into();
-            let mut calls = 0;
-            let mut clients = vec![server.client(Era::Modern)];
-            while flooders.iter().any(|flooder| !flooder.is_finished()) {
-                for client in &mut clients {
-                    let answer = client.expect("dir2mcp.search", json!({ "query": "lighthouse", "k": 1 }));
-                    assert_eq!(answer["hits"][0]["rel_path"], "notes.txt", "an honest client is served");
-                    calls += 1;
-                }
-            }
-            (flooders.into_iter().map(|flooder| flooder.join()).collect::<Vec<_>>(), calls)
-        });
-        honest_calls += results.1;
-        for result in results.0 {
-            let (good, bad) = result.map_err(|_| "a flooding thread panicked".to_owned())??;
+        let (opened, refused, honest_calls) = wave(&server, size)?;
+        report.opened += opened;
+        report.refused += refused;
+        report.honest_calls += honest_calls;
+        sent += size;
+        report.peak = report.peak.max(server.memory());
+        tell(&format!("{sent} sessions, {} refused, {} MB", report.refused, server.memory() >> 20));
+    }
+    expire(&server);
+    Ok(SessionsReport { after: server.memory(), ..report })
+}
+
+/// As many sessions as a server keeps.
+const TABLE: usize = 10_000;
+
+/// Two threads flood while an honest client asks. Returns how many sessions were granted and refused, and how many
+/// questions answered.
+fn wave(server: &Server, size: usize) -> Result<(usize, usize, usize), String> {
+    thread::scope(|scope| {
+        let halves = [size / 2, size - size / 2];
+        let flooders: Vec<_> = halves.map(|half| scope.spawn(move || flood(server, half))).into();
+        let mut calls = 0;
+        let mut client = server.client(Era::Modern);
+        while flooders.iter().any(|flooder| !flooder.is_finished()) {
+            let answer = client.expect("dir2mcp.search", json!({ "query": "lighthouse", "k": 1 }));
+            assert_eq!(answer["hits"][0]["rel_path"], "notes.txt", "an honest client is served");
+            calls += 1;
+        }
+        let (mut opened, mut refused) = (0, 0);
+        for flooder in flooders {
+            let (good, bad) = flooder.join().map_err(|_| "a flooding thread panicked".to_owned())??;
             opened += good;
             refused += bad;
         }
-        sent += size;
-        peak = peak.max(server.memory());
-        tell(&format!("{sent} sessions, {refused} refused, {} MB", server.memory() >> 20));
-    }
-    expire(&server);
-    Ok(SessionsReport { opened, refused, honest_calls, before, peak, after: server.memory() })
+        Ok((opened, refused, calls))
+    })
 }
 
 /// Opens sessions on one connection and forgets them. Returns how many were granted and refused.
