@@ -1,5 +1,7 @@
 //! `dir2mcp`: turns a directory into a tool server for AI agents.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files they made"))]
+
 mod cli;
 mod commands;
 mod config;

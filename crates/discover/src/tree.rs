@@ -4,6 +4,11 @@
 //! Everything is opened below the root's descriptor, one directory's entries below their directory's, so a
 //! directory that turns into a link while we look leads nowhere.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "directories are opened below the root's descriptor; files never are"
+)]
+
 use std::ffi::{CStr, OsStr};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};

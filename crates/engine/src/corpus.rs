@@ -1,5 +1,7 @@
 //! `corpus.json`: the summary of the corpus and its indexing, for people and for processes that only read.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

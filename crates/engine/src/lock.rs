@@ -1,5 +1,7 @@
 //! One writer per state directory: an advisory lock on `locks/index.lock` that the kernel frees when its holder dies.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! Small files in the state directory: written beside, synced, then put in place, so that a reader or a power cut sees
 //! the old one or the new one and nothing between.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};

@@ -1,5 +1,7 @@
 //! The built binary, from outside.
 
+#![allow(clippy::disallowed_methods, reason = "tests read the files they made")]
+
 mod acceptance;
 mod cli_surface;
 mod config;

@@ -1,5 +1,7 @@
 //! The directory that Tantivy writes to: its own memory-mapped one, with a list of files that needs no file.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

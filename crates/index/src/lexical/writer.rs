@@ -1,5 +1,7 @@
 //! Writing the lexical index: segments are built here, on our threads; Tantivy commits, merges and cleans up.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::sync::Arc;
 
 use model::{ChunkId, IndexKind};

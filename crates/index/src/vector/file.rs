@@ -15,6 +15,8 @@
 //! behind the valid part after a crash is cut off. Stamps are not synced: losing one means that the catalog is
 //! replayed from an earlier generation.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};

@@ -1,5 +1,7 @@
 //! A vector file as one search sees it, and the scan.
 
+#![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;

@@ -1,5 +1,7 @@
 //! The index through its public face.
 
+#![allow(clippy::disallowed_methods, reason = "tests read the files they made")]
+
 mod answers;
 mod damage;
 mod documents;
