@@ -59,7 +59,7 @@ async function drive(client, transport) {
   check('the opened text holds the snippet', missing.length === 0, JSON.stringify(missing))
   check('the opened text holds the query', content.includes(options.query))
 
-  const refused = await callUnchecked(client, { name: 'dir2mcp.open_file', arguments: { rel_path: '../outside.txt' } })
+  const refused = await client.callTool({ name: 'dir2mcp.open_file', arguments: { rel_path: '../outside.txt' } })
   const code = refused.structuredContent?.error?.code
   check('a path outside is refused', refused.isError && code === 'PATH_OUTSIDE_ROOT', code)
 
@@ -88,13 +88,6 @@ async function connect() {
     : new StreamableHTTPClientTransport(new URL(options.url), { requestInit: { headers } })
   const negotiation = options.era === 'modern' ? { versionNegotiation: { mode: 'auto' } } : {}
   return { client: new Client(info, negotiation), transport }
-}
-
-// The 1.x client checks the structured content of failed calls against the schema of successful ones.
-async function callUnchecked(client, params) {
-  if (options.package !== 'sdk') return client.callTool(params)
-  const { CallToolResultSchema } = await load('@modelcontextprotocol/sdk/types.js')
-  return client.request({ method: 'tools/call', params }, CallToolResultSchema)
 }
 
 function check(name, holds, detail) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::Call;
 use futures::future::BoxFuture;
 use model::{ErrorCode, Failure};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 
 use crate::arguments::Schema;
@@ -80,7 +80,7 @@ impl Tool {
             title: self.spec.title,
             description: self.spec.description,
             input_schema: object(&self.input),
-            output_schema: object(&self.output),
+            output_schema: Arc::new(or_failure(self.output.document())),
             read_only: true,
             idempotent: true,
             timeout: self.spec.timeout,
@@ -129,6 +129,32 @@ impl Tool {
     }
 }
 
+/// The output schema as it is published: that of the specification, or the shape of a failure. Clients of the widely
+/// used TypeScript SDK check failed results too, and would show a complaint about the schema instead of the error.
+pub(crate) fn or_failure(schema: &Value) -> Map<String, Value> {
+    let mut published = schema.as_object().cloned().unwrap_or_default();
+    let required = published.remove("required").unwrap_or_else(|| json!([]));
+    if let Some(properties) = published.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("error".to_owned(), failure_schema());
+    }
+    published.insert("anyOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
+    published
+}
+
+/// Section 12.4 of the dir2mcp specification.
+fn failure_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "Only in a failed call, and then alone.",
+        "properties": {
+            "code": { "type": "string" },
+            "message": { "type": "string" },
+            "retryable": { "type": "boolean" }
+        },
+        "required": ["code", "message", "retryable"]
+    })
+}
+
 /// Our own output is checked wherever a test or a developer runs it; a released server does not pay for it.
 fn assert_conforms(schema: &Schema, output: &Output) {
     if cfg!(debug_assertions) {
@@ -151,7 +177,6 @@ impl Drop for Task {
 #[cfg(test)]
 pub(crate) mod tests {
     use model::Caller;
-    use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -192,6 +217,20 @@ pub(crate) mod tests {
             result,
             ToolResult { content: vec!["done".into()], structured: json!({"n": 3}).into(), is_error: false }
         );
+    }
+
+    #[tokio::test]
+    async fn what_is_published_admits_success_and_failure_and_nothing_else() {
+        let tool = Tool::new(spec("t.fail"), |_| async { Err(Failure::new(ErrorCode::Timeout, "late")) });
+        let published = Value::Object((*tool.info("t.fail".into()).output_schema).clone());
+        assert_eq!(published["type"], "object");
+        let published = Schema::compile(published).unwrap();
+        let failed = tool.run(Map::new(), context()).await;
+        assert_eq!(published.complaint(&failed.structured), None);
+        assert_eq!(published.complaint(&json!({"n": 1})), None);
+        for neither in [json!({}), json!({"error": {"code": "X"}})] {
+            assert!(published.complaint(&neither).is_some(), "{neither}");
+        }
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ pub use filter::parse_doc_types;
 pub use stats::PROTOCOL_VERSION;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A new tool is one file and one line here.
 pub(crate) fn tools(engine: &Arc<Engine>) -> Vec<Tool> {
@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
     use crate::arguments::Schema;
-    use crate::tool::Spec;
+    use crate::tool::{Spec, or_failure};
 
     pub(super) fn specs() -> [Spec; 5] {
         [search::SPEC, ask::SPEC, open_file::SPEC, list_files::SPEC, stats::SPEC]
@@ -57,7 +57,7 @@ mod tests {
                     "title": spec.title,
                     "description": spec.description,
                     "inputSchema": (spec.input)(),
-                    "outputSchema": (spec.output)(),
+                    "outputSchema": or_failure(&(spec.output)()),
                 })
             })
             .collect();
@@ -80,7 +80,8 @@ mod tests {
         }
     }
 
-    /// The published schemas are those of section 15, with descriptions added and nothing else.
+    /// The schemas are those of section 15, with descriptions added and nothing else; what is published of an output
+    /// admits a failure besides.
     #[test]
     fn d142_to_d158_schemas_are_those_of_the_specification() {
         let specified: Value = serde_json::from_str(include_str!("specified_schemas.json")).unwrap();
