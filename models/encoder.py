@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 through onnxruntime: the start of the table, and the teacher. Not part of the product."""
+"""all-MiniLM-L6-v2 through onnxruntime: where the rows start from. Not part of the product."""
 
 from pathlib import Path
 

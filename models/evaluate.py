@@ -40,6 +40,13 @@ def load_sets(folder, repos=None):
     return found
 
 
+def heldout_set(records):
+    """Documentation sentence to function body, from packages held out of training."""
+    queries = [{"id": str(i), "text": r["q"]} for i, r in enumerate(records)]
+    documents = [(str(i), r["d"]) for i, r in enumerate(records)]
+    return Set("docstrings", queries, documents, {str(i): {str(i): 1} for i in range(len(records))}, False)
+
+
 def _judgements(folder):
     qrels = defaultdict(dict)
     for line in (folder / "qrels.tsv").read_text().splitlines()[1:]:
@@ -144,7 +151,7 @@ class Evaluator:
             lexical[~mask] = -np.inf
             self.sets.append((data, questions, mask, lexical))
 
-    def scores(self, table, weights=(0.2, 0.3, 0.5)):
+    def scores(self, table, weights=(0.15, 0.3, 0.5)):
         """{set: {vectors, bm25, fused with each BM25 weight}}"""
         out = {}
         for data, questions, mask, lexical in self.sets:

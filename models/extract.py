@@ -50,6 +50,17 @@ def function_record(lang, doc, name, code):
     return {"k": "function", "l": lang, "q": query, "n": name, "d": code, "x": rest if rest != query else ""}
 
 
+def explained(doc):
+    """Long documentation is prose: its first sentence as the question for the rest."""
+    query = first_sentence(doc)
+    paragraphs = [p for p in re.split(r"\n\s*\n", doc.strip()) if not re.search(r">>>|^\s*[-=~.]{3,}|^\s*[:@]\w+|::\s*$", p, re.M)]
+    rest = plain(" ".join(paragraphs))
+    rest = rest[len(query) :].strip() if rest.startswith(query) else rest
+    letters = sum(c.isalpha() or c == " " for c in rest)
+    if len(rest) > 160 and letters > 0.8 * len(rest) and good_query(query) and len(query.split()) > 3:
+        yield {"k": "explained", "l": "", "q": query, "d": rest[:MAX_DOC]}
+
+
 def python(path, text):
     try:
         tree = ast.parse(text)
@@ -76,6 +87,7 @@ def python(path, text):
         record = function_record("python", doc, node.name, "\n".join(head + body[:60]))
         if record:
             yield record
+        yield from explained(doc)
     yield from comments("python", lines, "#")
 
 
@@ -171,6 +183,7 @@ def documented(lang, lines, take_doc, take_body):
             record = function_record(lang, doc, name, "\n".join(body))
             if record:
                 yield record
+            yield from explained(doc)
 
 
 def star_doc(lines, i):
@@ -300,6 +313,7 @@ def passage(text, size=900):
 
 def markdown(path, text):
     text = re.sub(r"```.*?(```|\Z)|<!--.*?-->|!\[[^\]]*\]\([^)]*\)", " ", text, flags=re.S)
+    text = re.sub(r"^\.\. [^\n]*$|^ +:\w[^\n]*$", " ", text, flags=re.M)
     text = re.sub(r"^([^\n]+)\n(=+|-+|~+|\^+)$", r"# \1", text, flags=re.M)
     pieces = re.split(r"^#{1,6}\s+(.+)$", text, flags=re.M)
     title = plain(pieces[1]) if len(pieces) > 1 else ""
@@ -350,7 +364,7 @@ def wordnet(path, text):
 def summary(path, text):
     """What a package says of itself in one line, and its README."""
     name, line, readme = json.loads(text)
-    body = plain(re.sub(r"```.*?```|!\[[^\]]*\]\([^)]*\)|^#.*$", " ", readme, flags=re.S | re.M))
+    body = plain(re.sub(r"```.*?```|!\[[^\]]*\]\([^)]*\)|^#[^\n]*$|^\.\. [^\n]*$|^[=*~-]+$|^ +:[^\n]*$", " ", readme, flags=re.S | re.M))
     if good_query(line) and len(body) > 200:
         yield {"k": "summary", "l": "", "q": line[:250], "d": body[:MAX_DOC]}
     yield from markdown(path, readme)

@@ -12,7 +12,7 @@ import extract
 import sources
 
 # Per package and kind: no package may drown the others.
-CAPS = {"function": 600, "comment": 200, "section": 400, "passage": 500, "file": 150, "gloss": 300_000, "summary": 1}
+CAPS = {"function": 600, "comment": 200, "section": 400, "passage": 500, "explained": 200, "file": 150, "gloss": 300_000, "summary": 1}
 PROSE_DOC_CAPS = {"section": 4000, "passage": 6000}
 
 
@@ -75,9 +75,12 @@ def of_package(job):
     return facts | {"counts": dict(taken)}, records
 
 
-def debian_descriptions():
-    """Title to long description of every package known to apt (run with the apt configuration that fetch.py wrote)."""
-    text = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, errors="replace").stdout
+def debian_descriptions(lists):
+    """Title to long description of every package in apt's English description list; `lists` is apt's folder of lists."""
+    text = ""
+    stable = (f for f in sorted(Path(lists).glob("*i18n_Translation-en*")) if not re.search("security|updates", f.name))
+    for file in stable:
+        text += subprocess.run(["/usr/lib/apt/apt-helper", "cat-file", file], capture_output=True, check=True).stdout.decode("utf-8", "replace")
     excluded = sources.Excluded()
     for stanza in text.split("\n\n"):
         name = re.search(r"^Package: (\S+)", stanza, re.M)
@@ -89,7 +92,7 @@ def debian_descriptions():
             yield {"k": "summary", "l": "", "q": said.group(1), "d": body[: extract.MAX_DOC], "p": "debian:descriptions"}
 
 
-def build(jobs, evaluation, out, facts_out, processes=2):
+def build(jobs, evaluation, lists, out, facts_out, processes=2):
     forbidden = evaluation_texts(evaluation)
     bodies = code_bodies(evaluation)
     dropped, kinds, seen = 0, Counter(), set()
@@ -116,8 +119,30 @@ def build(jobs, evaluation, out, facts_out, processes=2):
         for fact, records in pool.imap(of_package, jobs, chunksize=4):
             facts.append(fact)
             write(records)
-        write(debian_descriptions())
+        write(debian_descriptions(lists))
     summary = {"dropped_as_evaluation_text": dropped, "records": sum(kinds.values()),
                "kinds": {f"{k}/{l}" if l else k: n for (k, l), n in sorted(kinds.items())}, "packages": facts}
     Path(facts_out).write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return summary
+
+
+# The share of a plentiful group that is kept.
+SHARES = {"function/rust": 0.4, "comment/rust": 0.2, "comment/javascript": 0.4, "comment/python": 0.6, "gloss/": 0.5}
+
+
+def split(records, held_share=50, held_most=3000):
+    """Records to train on, and the functions of every 50th package, which training never sees."""
+    kept, held = [], []
+    for record in records:
+        if _chance(record["p"], held_share) == 0:
+            if record["k"] == "function":
+                held.append(record)
+        elif _chance(record["q"] + record["d"], 100) < 100 * SHARES.get(f"{record['k']}/{record['l']}", 1):
+            kept.append(record)
+    held.sort(key=lambda r: hashlib.md5((r["q"] + r["d"]).encode()).digest())
+    return kept, held[:held_most]
+
+
+def _chance(text, sides):
+    """A die whose throw depends on the text alone."""
+    return int(hashlib.md5(text.encode()).hexdigest()[:8], 16) % sides

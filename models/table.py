@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sparse
 
-from tokenizer import HASH_ROWS, Tokenizer
+from tokenizer import HASH_ROWS, MAX_TOKENS, MAX_WORD, Tokenizer
 
 MAGIC = b"D2MEMB01"
 HEADER = struct.Struct("<8sIIIIII")  # magic, words, hash rows, dimensions, max tokens, max word, bytes of words
@@ -28,10 +28,15 @@ class Table:
         return cls(words, rows, scales, (scales * query_ratio).astype(np.float32))
 
     def embed(self, text, query=False):
-        return self.embed_all([text], query)[0]
+        """The unit vector of one text, float32; without tokens the zero vector."""
+        tokens, counts = np.unique(np.array(self.tokenizer.encode(text), np.int64), return_counts=True)
+        scales = (self.query_scales if query else self.scales)[tokens] * (1 + np.log(counts.astype(np.float32)))
+        summed = scales @ self.rows[tokens].astype(np.float32)
+        norm = np.linalg.norm(summed)
+        return summed / norm if norm > 0 else summed
 
     def embed_all(self, texts, query=False):
-        """Unit vectors, float32; a text without tokens is the zero vector."""
+        """`embed` of many texts at once."""
         counts = count_matrix([self.tokenizer.encode(t) for t in texts], self.tokenizer.rows())
         scales = self.query_scales if query else self.scales
         summed = (counts @ sparse.diags(scales, dtype=np.float32)) @ self.rows.astype(np.float32)
@@ -41,8 +46,6 @@ class Table:
     def write(self, path):
         words = b"".join(w.encode("utf-8") + b"\n" for w in self.tokenizer.words)
         words += b"\0" * (-len(words) % 4)
-        from tokenizer import MAX_TOKENS, MAX_WORD
-
         header = HEADER.pack(MAGIC, len(self.tokenizer.words), HASH_ROWS, self.rows.shape[1], MAX_TOKENS, MAX_WORD, len(words))
         data = header + words + self.scales.astype("<f4").tobytes() + self.query_scales.astype("<f4").tobytes() + self.rows.tobytes()
         partial = Path(str(path) + ".partial")

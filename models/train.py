@@ -6,6 +6,7 @@ length. Each batch asks every query to find its own document among all of the ba
 
 import hashlib
 import math
+import multiprocessing
 import time
 from dataclasses import dataclass
 
@@ -18,16 +19,18 @@ LANGUAGE_WORDS = {"c++": "cpp", "c#": "csharp"}
 QUERY_STOP = "a an the of to is are in on for and or that this with by as be it if its from returns return".split()
 
 
+# How often a group is seen per epoch.
+GROUP_WEIGHTS = {"function/python": 1.5, "gloss/": 2.0}
+
+
 @dataclass
 class Options:
-    epochs: int = 4
+    epochs: int = 2
     batch: int = 2048
-    rate: float = 6e-3
+    rate: float = 8e-3
     ratio_rate: float = 6e-3
     temperature: float = 0.05
     warm_up: float = 0.05
-    teacher_weight: float = 0.0
-    teacher_temperature: float = 0.05
     seed: int = 7
     document_tokens: int = 256
     package_run: int = 16
@@ -45,6 +48,13 @@ class Ragged:
         self.ends = np.cumsum([0] + [len(x) for x in lists])
         self.flat = np.fromiter((i for x in lists for i in x), np.int32, int(self.ends[-1]))
 
+    @classmethod
+    def join(cls, parts):
+        whole = cls([])
+        whole.flat = np.concatenate([p.flat for p in parts])
+        whole.ends = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.ends) for p in parts]))])
+        return whole
+
     def __getitem__(self, i):
         return self.flat[self.ends[i] : self.ends[i + 1]]
 
@@ -52,25 +62,36 @@ class Ragged:
         return len(self.ends) - 1
 
 
+_work = None  # what forked tokenising processes inherit
+
+
+def _tokenise(span):
+    records, tokenizer, cut = _work
+    chosen = records[span[0] : span[1]]
+    encode = tokenizer.encode
+    return (
+        Ragged([encode(r["q"])[:64] for r in chosen]),
+        Ragged([encode(r["n"])[:12] if r.get("n") else [] for r in chosen]),
+        Ragged([encode(r["d"])[:cut] for r in chosen]),
+        Ragged([encode(r.get("x") or "")[:80] for r in chosen]),
+    )
+
+
 class Records:
     """Tokenised records, and what batches need to know of them."""
 
     def __init__(self, records, tokenizer, options):
-        cut = options.document_tokens
-        queries, names, documents, said = [], [], [], []
-        self.group, self.package, self.key, self.language = [], [], [], []
+        global _work
+        _work = records, tokenizer, options.document_tokens
+        spans = [(i, min(i + 20_000, len(records))) for i in range(0, len(records), 20_000)]
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            parts = pool.map(_tokenise, spans, chunksize=1)
+        self.queries, self.names, self.documents, self.said = (Ragged.join([p[j] for p in parts]) for j in range(4))
+        self.group = [f"{r['k']}/{r['l']}" for r in records]
+        self.package = [r["p"] for r in records]
+        self.language = [r["l"] for r in records]
+        self.key = np.array([hash_of(" ".join(r["q"].lower().split())) for r in records], np.uint64)
         encode = tokenizer.encode
-        for r in records:
-            queries.append(encode(r["q"])[:64])
-            names.append(encode(r["n"])[:12] if r.get("n") else [])
-            documents.append(encode(r["d"])[:cut])
-            said.append(encode(r.get("x") or "")[:80])
-            self.group.append(f"{r['k']}/{r['l']}")
-            self.package.append(r["p"])
-            self.language.append(r["l"])
-            self.key.append(int.from_bytes(hashlib.md5(" ".join(r["q"].lower().split()).encode()).digest()[:8], "little"))
-        self.queries, self.names, self.documents, self.said = map(Ragged, (queries, names, documents, said))
-        self.key = np.array(self.key, np.uint64)
         self.language_tokens = {
             l: np.array(encode(LANGUAGE_WORDS.get(l, l)), np.int32) for l in sorted(set(self.language)) if l
         }
@@ -108,7 +129,7 @@ class Records:
         return tokens
 
 
-def batches(records, options, rng, weights):
+def batches(records, options, rng):
     """Batches of one group each, in which runs of records share a package: neighbours are the hard negatives."""
     by_group = {}
     for i, g in enumerate(records.group):
@@ -116,7 +137,7 @@ def batches(records, options, rng, weights):
     out = []
     small = []
     for group in sorted(by_group):
-        share = weights(group)
+        share = GROUP_WEIGHTS.get(group, 1.0)
         members = np.array(by_group[group])
         take = int(len(members) * share)
         picked = np.concatenate([rng.permutation(members) for _ in range(math.ceil(share))])[:take] if take else members[:0]
@@ -170,27 +191,25 @@ def softmax(s):
 
 
 class Trainer:
-    def __init__(self, vectors, options, teacher=None):
-        """`teacher`: None, or (row of each record or -1, query vectors): unit vectors of the queries."""
+    """The table while it learns: one row per token, and the log of each token's query ratio."""
+
+    def __init__(self, vectors, options):
         self.o = options
-        self.E = np.ascontiguousarray(vectors, np.float32)
-        self.ratio = np.zeros(len(vectors), np.float32)  # log of the query ratio
+        self.E = np.array(vectors, np.float32, order="C")  # a copy: the start is needed again
+        self.ratio = np.zeros(len(vectors), np.float32)
         self.state = [np.zeros(self.E.size, np.float32) for _ in range(2)]
         self.ratio_state = [np.zeros(self.ratio.size, np.float32) for _ in range(2)]
-        self.teacher = teacher
         self.step = 0
 
-    def fit(self, records, weights, report=None):
+    def fit(self, records, report=None):
         o = self.o
         rng = np.random.default_rng(o.seed)
-        plan = [batches(records, o, rng, weights) for _ in range(o.epochs)]
+        plan = [batches(records, o, rng) for _ in range(o.epochs)]
         total = sum(map(len, plan))
-        begun = time.time()
+        begun, losses = time.time(), []
         for epoch, chosen in enumerate(plan):
-            losses = []
             for rows in chosen:
-                progress = self.step / total
-                rate = min(1.0, (self.step + 1) / (o.warm_up * total)) * (1 - progress) + 0.01
+                rate = min(1.0, (self.step + 1) / (o.warm_up * total)) * (1 - self.step / total) + 0.01
                 losses.append(self.one(records, rows, rng, rate))
                 if self.step % 50 == 0:
                     print(f"step {self.step}/{total} loss {np.mean(losses[-50:]):.3f} {time.time() - begun:.0f}s", flush=True)
@@ -198,50 +217,42 @@ class Trainer:
                 report(epoch, self)
 
     def one(self, records, rows, rng, rate):
+        """One batch, one step of Adam. Returns the loss."""
         o = self.o
         q = matrix([records.query(i, rng, o) for i in rows], len(self.E))
         d = matrix([records.document(i, rng, o) for i in rows], len(self.E))
-        r = np.exp(self.ratio)
-        qr = q @ sparse.diags(r, dtype=np.float32)
-        Q, qn = unit(qr @ self.E)
-        D, dn = unit(d @ self.E)
-        S = (Q @ D.T) / o.temperature
         keys = records.key[rows]
         same = keys[:, None] == keys[None, :]
         np.fill_diagonal(same, False)
-        S[same] = -1e4
-        A, B = softmax(S.copy()), softmax(S.T.copy())
-        loss = -np.log(np.maximum(np.diag(A), 1e-9)).mean()
-        n = len(rows)
-        G = A + B.T
-        G[np.arange(n), np.arange(n)] -= 2
-        G /= 2 * n * o.temperature
-        dQ, dD = G @ D, G.T @ Q
-        if self.teacher is not None and o.teacher_weight:
-            dQ += self.distil(records, rows, Q)
-        dQ = (dQ - (dQ * Q).sum(axis=1, keepdims=True) * Q) / qn
-        dD = (dD - (dD * D).sum(axis=1, keepdims=True) * D) / dn
-        gq = q.T @ dQ
-        ratio_grad = r * np.einsum("ij,ij->i", gq, self.E)
-        gq *= r[:, None]
-        gq += d.T @ dD
+        loss, to_queries, to_documents = self.gradients(q, d, same)
+        r = np.exp(self.ratio)
+        ratio_gradient = r * np.einsum("ij,ij->i", to_queries, self.E)
+        to_queries *= r[:, None]
+        to_queries += to_documents
         self.step += 1
-        adam(self.E.reshape(-1), gq.reshape(-1), *self.state, o.rate * rate, self.step)
-        adam(self.ratio, ratio_grad.astype(np.float32), *self.ratio_state, o.ratio_rate * rate, self.step)
+        adam(self.E.reshape(-1), to_queries.reshape(-1), *self.state, o.rate * rate, self.step)
+        adam(self.ratio, ratio_gradient, *self.ratio_state, o.ratio_rate * rate, self.step)
         return loss
 
-    def distil(self, records, rows, Q):
-        """Queries among themselves should be as near as the teacher finds them."""
-        where, vectors = self.teacher
-        known = np.nonzero(where[rows] >= 0)[0]
-        out = np.zeros_like(Q)
-        if len(known) < 64:
-            return out
-        T = vectors[where[rows[known]]]
-        q = Q[known]
-        s, t = (q @ q.T) / self.o.teacher_temperature, (T @ T.T) / self.o.teacher_temperature
-        np.fill_diagonal(s, -1e4)
-        np.fill_diagonal(t, -1e4)
-        G = (softmax(s) - softmax(t)) / (len(known) * self.o.teacher_temperature)
-        out[known] = self.o.teacher_weight * (G + G.T) @ q
-        return out
+    def gradients(self, q, d, same):
+        """Loss, and its gradient for the rows as queries (before the ratio) and as documents."""
+        Q, qn = unit((q @ sparse.diags(np.exp(self.ratio))) @ self.E)
+        D, dn = unit(d @ self.E)
+        loss, G = contrast(Q @ D.T, same, self.o.temperature)
+        dQ, dD = G @ D, G.T @ Q
+        dQ = (dQ - (dQ * Q).sum(axis=1, keepdims=True) * Q) / qn
+        dD = (dD - (dD * D).sum(axis=1, keepdims=True) * D) / dn
+        return loss, q.T @ dQ, d.T @ dD
+
+
+def contrast(S, same, temperature):
+    """Symmetric cross-entropy of finding the own partner; `same` marks pairs that are no negatives."""
+    n = len(S)
+    S = S / temperature
+    S[same] = -1e4
+    A, B = softmax(S), softmax(S.T)
+    loss = -np.log(np.maximum(np.diag(A), 1e-9)).mean()
+    G = A + B.T
+    G[np.arange(n), np.arange(n)] -= 2
+    G /= 2 * n * temperature
+    return loss, G

@@ -9,6 +9,7 @@ mod conformance;
 mod crash;
 mod docs;
 mod edits;
+mod eval;
 mod licences;
 mod process;
 mod sessions;
@@ -33,6 +34,9 @@ cargo xtask COMMAND
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
   bench [--tree PATH] [--growth] [--write]
                                    measure speed as ratios; --write puts them in docs/performance.md
+  eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
+                                   how often the right file is found on labelled questions; --write puts the figures
+                                   in eval/results.md
 ";
 
 fn main() -> ExitCode {
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         "edits" => edits::run(&mut args),
         "sessions" => sessions::run(&mut args),
         "bench" => bench::run(&mut args),
+        "eval" => eval::run(&mut args),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

@@ -21,7 +21,8 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
         return Ok(PathBuf::from(binary));
     }
     let mut command = cargo();
-    command.args(["build", "--quiet", "--package", "dir2mcp"]);
+    // The whole workspace decides on features; building one package alone would compile its dependencies anew.
+    command.args(["build", "--quiet", "--workspace", "--bin", "dir2mcp"]);
     let folder = match profile {
         Profile::Debug => "debug",
         Profile::Release => {

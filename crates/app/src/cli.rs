@@ -50,6 +50,9 @@ pub(crate) struct Global {
     /// Print errors only
     #[arg(long, global = true)]
     pub quiet: bool,
+    /// Another weight of the ranking, for experiments
+    #[arg(long, global = true, hide = true, value_name = "NAME=VALUE", value_delimiter = ',')]
+    pub weight: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,7 +8,7 @@ use engine::{ChunkOptions, Engine, EngineConfig, EngineError, ModelNames};
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{Embedder, IndexKind};
 use policy::{Confinement, PolicyConfig, SecretPatterns};
-use providers::local::HashingEmbedder;
+use providers::local::TableEmbedder;
 
 use crate::config::Settings;
 use crate::config::settings::{self, SttProvider};
@@ -26,7 +26,7 @@ pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>
 }
 
 fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError> {
-    let embedder: Arc<dyn Embedder> = Arc::new(HashingEmbedder);
+    let embedder: Arc<dyn Embedder> = Arc::new(TableEmbedder);
     let config = EngineConfig {
         root: settings.root.clone(),
         state_dir: settings.state_dir.clone(),
@@ -36,6 +36,7 @@ fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError
         threads: threads(settings.ingest.threads),
         chunking: chunk_options(&settings.chunking),
         oversample: settings.rag.oversample_factor,
+        weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
         models: model_names(settings, embedder.as_ref()),
         read_only,

@@ -12,7 +12,7 @@ use index::{Access, Index, IndexError, Snapshot};
 use ingest::{ChunkOptions, Counters, IngestError};
 use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
 use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
-use retrieve::{CompiledFilter, RankOptions};
+use retrieve::{CompiledFilter, RankOptions, Weights};
 
 use crate::answers::{Answer, Answers};
 use crate::api::{
@@ -43,6 +43,7 @@ pub struct EngineConfig {
     pub threads: usize,
     pub chunking: ChunkOptions,
     pub oversample: usize,
+    pub weights: Weights,
     pub generate_answer: bool,
     pub models: ModelNames,
     /// Only looks at what is there; never becomes the writer.
@@ -390,7 +391,7 @@ impl Shared {
 
     /// Searches under the policy of now: what was indexed under another one is not shown.
     fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
-        let options = RankOptions { oversample: self.config.oversample };
+        let options = RankOptions { oversample: self.config.oversample, weights: self.config.weights };
         let allows = |path: &str| {
             RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
         };

@@ -18,4 +18,5 @@ pub use corpus::{Corpus, read_corpus};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
 pub use ingest::{ChunkOptions, IngestError};
+pub use retrieve::{Breakdown, Weights};
 pub use worker::{Event, EventSink};

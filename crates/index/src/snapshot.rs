@@ -65,21 +65,34 @@ impl Snapshot {
         found.hits
     }
 
-    /// The best chunks by the cosine of their vectors with `query`: by score, then path, then position.
+    /// The best chunks by the cosine of their vectors with `query`: by score, then path, then position. After
+    /// them come the chunks of `also`, wherever they stand.
     pub fn vector(
         &self,
         kind: IndexKind,
         query: &[f32],
         limit: usize,
+        also: &[ChunkId],
         admit: Option<&dyn Fn(&str, DocType) -> bool>,
     ) -> Vec<Ranked> {
         let admission = admit.map(|admit| Admission::new(&self.documents, admit));
-        self.vectors[lexical::kind_index(kind)].search(query, limit, admission, &self.documents)
+        let also = also.iter().map(|id| id.0).collect();
+        self.vectors[lexical::kind_index(kind)].search(query, limit, &also, admission, &self.documents)
     }
 
     /// The chunks behind hits, in the order asked for, without those that are gone by now.
     pub fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<StoredChunk>, IndexError> {
         self.catalog.chunks(ids)
+    }
+
+    /// In how many chunks of a kind a token stands.
+    pub fn holders(&self, kind: IndexKind, token: &str) -> u64 {
+        lexical::holders(&self.lexical, kind, token)
+    }
+
+    /// Whether a token is worth looking for. False only if no chunk holds it.
+    pub fn knows(&self, token: &str) -> bool {
+        lexical::knows(&self.lexical, token)
     }
 
     /// How many chunks of a kind can be found.

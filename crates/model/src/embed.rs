@@ -20,6 +20,11 @@ pub trait Embedder: Send + Sync {
     /// One vector of unit length (or all zero) per text, in order.
     fn embed(&self, kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
+    /// The vector of a question, for models that treat questions and passages differently.
+    fn embed_query(&self, kind: IndexKind, text: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(self.embed(kind, &[text])?.pop().unwrap_or_default())
+    }
+
     /// True where a vector costs money or seconds, so that it is kept in the catalog for good;
     /// a cheap one is computed again when a vector file has to be rebuilt.
     fn is_costly(&self) -> bool;

@@ -15,7 +15,7 @@ use crate::definition::is_definition;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
 use crate::place::Place;
-use crate::weights;
+use crate::weights::{self, Weights};
 
 /// A chunk with its final score and how it came about.
 #[derive(Debug, Clone)]
@@ -33,12 +33,16 @@ pub struct Breakdown {
     pub lexical: f32,
     /// Cosine relative to the best candidate of the index.
     pub vector: f32,
+    /// The cosine itself.
+    pub cosine: f32,
     /// Share of the query's weight whose words stand in the chunk or its path.
     pub coverage: f32,
     pub defines_identifier: f32,
     pub defines_words: f32,
     pub file_stem: f32,
     pub folders: f32,
+    /// The cosine of the query with what the file is called.
+    pub called: f32,
     pub coherence: f32,
     pub phrase: f32,
     /// Tests, examples and the like.
@@ -125,10 +129,16 @@ impl TermWeights {
 }
 
 /// Ranks the candidates of one index.
-pub fn rank(parsed: &Parsed, terms: &TermWeights, candidates: Vec<Candidate>, prefix: &str) -> Ranking {
+pub fn rank(
+    parsed: &Parsed,
+    terms: &TermWeights,
+    candidates: Vec<Candidate>,
+    prefix: &str,
+    weights: &Weights,
+) -> Ranking {
     let mut candidates: Vec<Candidate> = candidates
         .into_iter()
-        .filter(|c| c.lexical.is_some() || c.cosine.is_some_and(|cosine| cosine >= weights::VECTOR_FLOOR))
+        .filter(|c| c.lexical.is_some() || c.cosine.is_some_and(|cosine| cosine >= weights.vector_floor))
         .collect();
     // Sums of floats depend on their order, so it is fixed before anything is summed.
     candidates.sort_by(|a, b| {
@@ -139,20 +149,27 @@ pub fn rank(parsed: &Parsed, terms: &TermWeights, candidates: Vec<Candidate>, pr
         |score: fn(&Candidate) -> Option<f32>| candidates.iter().filter_map(score).fold(0.0_f32, f32::max);
     let best_lexical = best(|c| c.lexical);
     let best_cosine = best(|c| c.cosine);
+    let above_zero = |cosine: f32| cosine - weights.cosine_zero;
+    let share = match candidates.first().map(|candidate| candidate.chunk.kind) {
+        _ if parsed.is_symbol => weights.vector_share_symbol,
+        Some(IndexKind::Code) => weights.vector_share_code,
+        _ => weights.vector_share_text,
+    };
 
     let mut parts: Vec<Breakdown> = candidates
         .iter()
         .map(|candidate| {
             let mut part = signals(parsed, terms, &candidate.chunk);
             part.lexical = relative(candidate.lexical, best_lexical);
-            part.vector = relative(candidate.cosine, best_cosine);
-            part.place = Place::of(&candidate.chunk.rel_path).factor(parsed, prefix);
+            part.cosine = candidate.cosine.unwrap_or(0.0);
+            part.called = candidate.path_cosine.max(0.0);
+            part.vector = relative(candidate.cosine.map(above_zero), above_zero(best_cosine));
+            part.place = Place::of(&candidate.chunk.rel_path).factor(parsed, prefix, weights);
             part.repetition = 1.0;
             part
         })
         .collect();
-    let base =
-        |part: &Breakdown| part.lexical * (1.0 - weights::VECTOR_SHARE) + part.vector * weights::VECTOR_SHARE;
+    let base = |part: &Breakdown| part.lexical * (1.0 - share) + part.vector * share;
 
     let mut of_file: HashMap<&str, f32> = HashMap::new();
     for (candidate, part) in candidates.iter().zip(&parts) {
@@ -164,24 +181,25 @@ pub fn rank(parsed: &Parsed, terms: &TermWeights, candidates: Vec<Candidate>, pr
         part.coherence = relative(Some(sum), best_file);
     }
 
-    let strength = strength(&candidates, &parts);
+    let strength = strength(&candidates, &parts, weights);
     let mut scored: Vec<Scored> = candidates
         .into_iter()
         .zip(parts)
         .map(|(candidate, breakdown)| {
             let sum = base(&breakdown)
-                + weights::COVERAGE * breakdown.coverage
-                + weights::DEFINES_IDENTIFIER * breakdown.defines_identifier
-                + weights::DEFINES_WORDS * breakdown.defines_words
-                + weights::FILE_STEM * breakdown.file_stem
-                + weights::FOLDERS * breakdown.folders
-                + weights::COHERENCE * breakdown.coherence
-                + weights::PHRASE * breakdown.phrase;
+                + weights.coverage * breakdown.coverage
+                + weights.defines_identifier * breakdown.defines_identifier
+                + weights.defines_words * breakdown.defines_words
+                + weights.file_stem * breakdown.file_stem
+                + weights.folders * breakdown.folders
+                + weights.called * breakdown.called
+                + weights.coherence * breakdown.coherence
+                + weights.phrase * breakdown.phrase;
             Scored { chunk: candidate.chunk, score: sum * breakdown.place, breakdown }
         })
         .collect();
     scored.sort_by(by_rank);
-    repetition(&mut scored);
+    repetition(&mut scored, weights);
     scored.sort_by(by_rank);
     normalise(&mut scored);
     Ranking { scored, strength }
@@ -223,13 +241,13 @@ fn relative(score: Option<f32>, best: f32) -> f32 {
 
 /// The mean coverage of the few best-covering candidates. Candidates found by vector alone count by their
 /// cosine: they answer, but without a word in common.
-fn strength(candidates: &[Candidate], parts: &[Breakdown]) -> f32 {
+fn strength(candidates: &[Candidate], parts: &[Breakdown], weights: &Weights) -> f32 {
     let mut answers: Vec<f32> = candidates
         .iter()
         .zip(parts)
         .map(|(candidate, part)| {
             let by_meaning = if candidate.lexical.is_none() { candidate.cosine.unwrap_or(0.0) } else { 0.0 };
-            part.coverage.max(by_meaning * weights::VECTOR_FLOOR).clamp(WEAKEST, 1.0)
+            part.coverage.max(by_meaning * weights.vector_floor).clamp(WEAKEST, 1.0)
         })
         .collect();
     answers.sort_by(|a, b| b.total_cmp(a));
@@ -247,8 +265,12 @@ const WEAKEST: f32 = 0.01;
 /// Everything that the chunk's own text and path say.
 fn signals(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk) -> Breakdown {
     let in_text = terms.places(chunk);
-    let (folders, name) = chunk.rel_path.rsplit_once('/').unwrap_or(("", &chunk.rel_path));
-    let stem = name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    let (mut folders, name) = chunk.rel_path.rsplit_once('/').unwrap_or(("", &chunk.rel_path));
+    let mut stem = name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    // The front of a package is called after its folder.
+    if Place::of(&chunk.rel_path) == Place::PackageFront && !folders.is_empty() {
+        (folders, stem) = folders.rsplit_once('/').unwrap_or(("", folders));
+    }
     let in_stem = terms.matcher.find(stem);
     let in_folders = terms.matcher.find(folders);
 
@@ -349,16 +371,16 @@ fn phrases(parsed: &Parsed, text: &str) -> f32 {
 }
 
 /// Lowers every further chunk of a file, and copies of a text already listed.
-fn repetition(scored: &mut [Scored]) {
+fn repetition(scored: &mut [Scored], weights: &Weights) {
     let mut of_file: HashMap<String, i32> = HashMap::new();
     let mut texts: HashSet<[u8; 16]> = HashSet::new();
     for each in scored.iter_mut() {
         let factor = if !texts.insert(each.chunk.text_hash) {
-            weights::COPY
+            weights.copy
         } else {
             let earlier = of_file.entry(each.chunk.rel_path.clone()).or_insert(0);
             *earlier += 1;
-            weights::SATURATION.powi(*earlier - 1)
+            weights.saturation.powi(*earlier - 1)
         };
         each.breakdown.repetition = factor;
         each.score *= factor;
@@ -395,13 +417,13 @@ mod tests {
             text_hash,
             text: text.into(),
         };
-        Candidate { chunk, lexical: Some(lexical), cosine: None }
+        Candidate { chunk, lexical: Some(lexical), cosine: None, path_cosine: 0.0 }
     }
 
     fn ranked(query: &str, candidates: Vec<Candidate>) -> Ranking {
         let parsed = Parsed::new(query);
         let terms = TermWeights::new(&parsed, candidates.iter());
-        rank(&parsed, &terms, candidates, "")
+        rank(&parsed, &terms, candidates, "", &Weights::default())
     }
 
     fn order(query: &str, candidates: Vec<Candidate>) -> Vec<String> {
@@ -491,8 +513,8 @@ mod tests {
         let poor = vec![candidate(2, "poor.md", "alpha", 90.0)];
         let terms = TermWeights::new(&parsed, good.iter().chain(&poor));
         let rankings = vec![
-            (IndexKind::Text, rank(&parsed, &terms, poor, "")),
-            (IndexKind::Code, rank(&parsed, &terms, good, "")),
+            (IndexKind::Text, rank(&parsed, &terms, poor, "", &Weights::default())),
+            (IndexKind::Code, rank(&parsed, &terms, good, "", &Weights::default())),
         ];
         assert_eq!(merge(rankings, 2)[0].chunk.rel_path, "good.rs");
     }

@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod candidates;
 mod definition;
+mod feedback;
 pub mod filter;
 pub mod fuse;
 pub mod matcher;
@@ -22,3 +23,4 @@ pub use fuse::Breakdown;
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};
+pub use weights::Weights;

@@ -32,7 +32,7 @@ pub struct Matcher {
 /// new with it.
 const MAX_FOUND: usize = 5_000;
 
-const MAX_TABLE_LETTERS: usize = 1_000;
+const MAX_TABLE_LETTERS: usize = 2_000;
 
 impl Matcher {
     /// Each term with its variants.

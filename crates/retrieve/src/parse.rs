@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::weights;
+use index::QueryTerm;
+use rust_stemmers::{Algorithm, Stemmer};
+
+use crate::weights::{self, Weights};
 
 /// Only this much of a query is read. Nobody types more; a pasted log can be larger.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
@@ -40,7 +43,13 @@ pub struct Term {
 }
 
 impl Parsed {
+    /// A query whose words may stand in any form.
     pub fn new(query: &str) -> Parsed {
+        Parsed::with_forms(query, &|_| true)
+    }
+
+    /// A query with those forms of its words that exist.
+    pub fn with_forms(query: &str, exists: &dyn Fn(&str) -> bool) -> Parsed {
         let text = cut(query, MAX_QUERY_BYTES);
         let (mut order, counts, cut_tokens) = count_tokens(text);
         let mut truncated = text.len() < query.len() || cut_tokens;
@@ -62,7 +71,7 @@ impl Parsed {
                     (false, true) => weights::PART_OF_NAME,
                     (false, false) => repeated,
                 };
-                let mut variants = if stop || many { Vec::new() } else { variants(token) };
+                let mut variants = if stop || many { Vec::new() } else { variants(token, exists) };
                 variants.retain(|variant| !counts.contains_key(variant));
                 Term { token: token.clone(), weight, stop, variants }
             })
@@ -81,6 +90,17 @@ impl Parsed {
                 list
             });
         Parsed { terms, phrases: phrases(text), identifiers, is_symbol, truncated }
+    }
+
+    /// The terms as the lexical index takes them.
+    pub(crate) fn query_terms(&self, weights: &Weights) -> Vec<QueryTerm> {
+        let term = |term: &Term| QueryTerm {
+            token: term.token.clone(),
+            weight: term.weight,
+            forms: term.variants.clone(),
+            form_weight: weights.variant,
+        };
+        self.terms.iter().map(term).collect()
     }
 
     /// The terms that carry the meaning: all but the stop words, unless there is nothing else.
@@ -133,43 +153,35 @@ fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
     (order, counts, total > MAX_QUERY_TOKENS)
 }
 
-/// The other forms of an English word: singular and plural, and the endings of verbs.
-fn variants(token: &str) -> Vec<String> {
+/// The other forms of an English word that `exists` knows: all that end otherwise and have the same stem.
+fn variants(token: &str, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     if token.len() < 3 || token.len() > 24 || !token.bytes().all(|b| b.is_ascii_lowercase()) {
         return Vec::new();
     }
+    let stemmer = Stemmer::create(Algorithm::English);
+    let stem = stemmer.stem(token);
     let mut forms: Vec<String> = Vec::new();
-    let mut add = |form: String| {
-        if form.len() >= 3 && form != token && !forms.contains(&form) {
+    // A stem may end otherwise than its words do: `retri` of `retry`, `stop` of `stopping`.
+    let bare = stem.strip_suffix('i').unwrap_or(&stem);
+    if bare.len() < 2 {
+        return forms;
+    }
+    let doubled = format!("{bare}{}", &bare[bare.len() - 1..]);
+    for begin in [bare, &doubled] {
+        for ending in ENDINGS {
+            let form = format!("{begin}{ending}");
+            if form != token && form.len() >= 3 && stemmer.stem(&form) == stem && exists(&form) {
+                forms.push(form);
+            }
+        }
+    }
+    // The stemmer takes the last letter of `alias` for a plural.
+    let plural = if has_sibilant_end(token) { Some(format!("{token}es")) } else { None };
+    let singular = token.strip_suffix("es").filter(|stem| has_sibilant_end(stem)).map(str::to_owned);
+    for form in plural.into_iter().chain(singular) {
+        if form.len() >= 3 && !forms.contains(&form) && exists(&form) {
             forms.push(form);
         }
-    };
-    // A plural or a third person.
-    if let Some(stem) = token.strip_suffix("ies").filter(|stem| stem.len() >= 2) {
-        add(format!("{stem}y"));
-    } else if let Some(stem) = token.strip_suffix("es").filter(|stem| has_sibilant_end(stem)) {
-        add(stem.to_owned());
-        add(format!("{stem}e"));
-    } else if let Some(stem) = token.strip_suffix('s').filter(|stem| !stem.ends_with(['s', 'u', 'i'])) {
-        add(stem.to_owned());
-    } else if let Some(stem) = token.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
-        add(format!("{stem}ies"));
-    } else if has_sibilant_end(token) {
-        add(format!("{token}es"));
-    } else {
-        add(format!("{token}s"));
-    }
-    // A verb's endings, taken off.
-    for ending in ["ing", "ed"] {
-        let Some(stem) = token.strip_suffix(ending).filter(|stem| stem.len() >= 3) else { continue };
-        let bytes = stem.as_bytes();
-        if bytes[bytes.len() - 1] == bytes[bytes.len() - 2] {
-            add(stem[..stem.len() - 1].to_owned());
-        }
-        add(stem.to_owned());
-        add(format!("{stem}e"));
-        add(format!("{stem}s"));
-        add(format!("{stem}es"));
     }
     forms
 }
@@ -177,6 +189,16 @@ fn variants(token: &str) -> Vec<String> {
 fn has_sibilant_end(stem: &str) -> bool {
     ["s", "x", "z", "ch", "sh"].iter().any(|end| stem.ends_with(end))
 }
+
+/// Endings that the stemmer takes off, alone and together.
+const ENDINGS: &[&str] = &[
+    "", "s", "e", "es", "ed", "ing", "ings", "er", "ers", "or", "ors", "y", "ies", "ied", "ier", "ily",
+    "iness", "ly", "ment", "ments", "ness", "ful", "al", "ally", "ion", "ions", "ional", "ation", "ations",
+    "ational", "ator", "ators", "ate", "ates", "ated", "ating", "ative", "ive", "ively", "ivity", "able",
+    "ably", "ability", "ible", "ance", "ances", "ence", "ences", "ant", "ants", "ent", "ents", "ic", "ics",
+    "ical", "ically", "ize", "izes", "ized", "izing", "izer", "izers", "ization", "ise", "ised", "ising",
+    "iser", "isers", "isation", "ism", "ist", "ists", "ity", "ities", "ous", "ously",
+];
 
 /// A query of more terms than this names what it wants in enough words; forms would only add cost.
 const MAX_EXPANDED: usize = 32;
@@ -300,17 +322,39 @@ mod tests {
 
     #[test]
     fn other_forms_of_a_word_are_searched_too() {
-        let forms = |token: &str| variants(token);
+        let words = [
+            "session",
+            "sessions",
+            "retry",
+            "retries",
+            "retried",
+            "class",
+            "classes",
+            "pool",
+            "pools",
+            "cache",
+            "stop",
+            "stopping",
+            "serialize",
+            "serializers",
+            "serialization",
+            "alias",
+            "aliases",
+            "secession",
+        ];
+        let forms = |token: &str| variants(token, &|form| words.contains(&form));
         assert_eq!(forms("session"), ["sessions"]);
         assert_eq!(forms("sessions"), ["session"]);
-        assert_eq!(forms("retries"), ["retry"]);
-        assert_eq!(forms("retry"), ["retries"]);
-        assert_eq!(forms("classes"), ["class", "classe"]);
-        assert!(forms("pooling").contains(&"pool".to_owned()));
-        assert!(forms("caching").contains(&"cache".to_owned()));
-        assert!(forms("stopped").contains(&"stop".to_owned()));
-        assert_eq!(forms("http2"), Vec::<String>::new());
-        let parsed = Parsed::new("session and sessions");
+        assert_eq!(forms("retry"), ["retries", "retried"]);
+        assert_eq!(forms("classes"), ["class"]);
+        assert_eq!(forms("pooling"), ["pool", "pools"]);
+        assert_eq!(forms("caching"), ["cache"]);
+        assert_eq!(forms("stopped"), ["stop", "stopping"]);
+        assert_eq!(forms("serializer"), ["serialize", "serializers", "serialization"]);
+        assert_eq!(forms("alias"), ["aliases"]);
+        assert_eq!(forms("aliases"), ["alias"]);
+        assert!(forms("http2").is_empty());
+        let parsed = Parsed::with_forms("session and sessions", &|form| words.contains(&form));
         assert!(parsed.terms.iter().all(|term| term.variants.is_empty()), "each is its own term");
     }
 

@@ -1,7 +1,7 @@
 //! What a file's path says about its worth as an answer: tests, examples, vendored, generated, package fronts.
 
 use crate::parse::Parsed;
-use crate::weights;
+use crate::weights::Weights;
 
 /// The role of a file, read off its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Place {
     Generated,
     PackageFront,
     Declarations,
+    /// Kept for those who still use the old ways.
+    Legacy,
 }
 
 impl Place {
@@ -27,6 +29,8 @@ impl Place {
             Place::Test
         } else if is_generated_name(name) || in_folder(GENERATED_FOLDERS) {
             Place::Generated
+        } else if in_folder(LEGACY_WORDS) || LEGACY_WORDS.contains(&stem) {
+            Place::Legacy
         } else if in_folder(EXAMPLE_FOLDERS) || stem.starts_with("example") {
             Place::Example
         } else if name.ends_with(".d.ts") || name.ends_with(".pyi") {
@@ -39,15 +43,16 @@ impl Place {
     }
 
     /// The factor on the score, 1 where the query or the filter's prefix asks for such files.
-    pub fn factor(self, query: &Parsed, prefix: &str) -> f32 {
+    pub fn factor(self, query: &Parsed, prefix: &str, weights: &Weights) -> f32 {
         let (factor, words): (f32, &[&str]) = match self {
             Place::Ordinary => return 1.0,
-            Place::Test => (weights::TESTS, TEST_WORDS),
-            Place::Example => (weights::EXAMPLES, EXAMPLE_WORDS),
-            Place::Vendored => (weights::VENDORED, VENDOR_FOLDERS),
-            Place::Generated => (weights::GENERATED, GENERATED_WORDS),
-            Place::PackageFront => (weights::PACKAGE_FRONT, &["__init__", "index", "mod"]),
-            Place::Declarations => (weights::DECLARATIONS, DECLARATION_WORDS),
+            Place::Test => (weights.tests, TEST_WORDS),
+            Place::Example => (weights.examples, EXAMPLE_WORDS),
+            Place::Vendored => (weights.vendored, VENDOR_FOLDERS),
+            Place::Generated => (weights.generated, GENERATED_WORDS),
+            Place::PackageFront => (weights.package_front, &["__init__", "index", "mod"]),
+            Place::Declarations => (weights.declarations, DECLARATION_WORDS),
+            Place::Legacy => (weights.legacy, LEGACY_WORDS),
         };
         let asked = query.mentions(words) || (!prefix.is_empty() && Place::of(prefix) == self);
         if asked { 1.0 } else { factor }
@@ -92,6 +97,9 @@ const GENERATED_WORDS: &[&str] = &["generated", "minified", "lock", "lockfile", 
 
 const DECLARATION_WORDS: &[&str] =
     &["declaration", "declarations", "stub", "stubs", "typing", "typings", "pyi"];
+
+const LEGACY_WORDS: &[&str] =
+    &["legacy", "deprecated", "compat", "_compat", "compatibility", "obsolete", "attic"];
 
 const PACKAGE_FRONTS: &[&str] = &[
     "__init__.py",
@@ -145,6 +153,8 @@ mod tests {
             ("Cargo.lock", Place::Generated),
             ("src/pkg/__init__.py", Place::PackageFront),
             ("types/x.d.ts", Place::Declarations),
+            ("src/deprecated/x.py", Place::Legacy),
+            ("lib/compat.js", Place::Legacy),
         ] {
             assert_eq!(Place::of(path), place, "{path}");
         }
@@ -152,11 +162,12 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_does_not_sink() {
+        let weights = Weights::default();
         let plain = Parsed::new("session handling");
         let asked = Parsed::new("session tests");
-        assert_eq!(Place::Test.factor(&plain, ""), weights::TESTS);
-        assert_eq!(Place::Test.factor(&asked, ""), 1.0);
-        assert_eq!(Place::Test.factor(&plain, "tests/it/"), 1.0);
-        assert_eq!(Place::Ordinary.factor(&plain, ""), 1.0);
+        assert_eq!(Place::Test.factor(&plain, "", &weights), weights.tests);
+        assert_eq!(Place::Test.factor(&asked, "", &weights), 1.0);
+        assert_eq!(Place::Test.factor(&plain, "tests/it/", &weights), 1.0);
+        assert_eq!(Place::Ordinary.factor(&plain, "", &weights), 1.0);
     }
 }

@@ -3,24 +3,25 @@
 use index::Snapshot;
 use model::{EmbedError, Embedder, Failure, Hit, IndexKind, IndexUsed, Query};
 
-use crate::candidates::{Pool, gather};
+use crate::candidates::{Pool, Question, gather};
 use crate::filter::CompiledFilter;
 use crate::fuse::{Breakdown, Ranking, Scored, TermWeights, merge, rank};
 use crate::parse::Parsed;
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{DEFAULT_CHARS, cut_out};
-use crate::weights;
+use crate::weights::{self, Weights};
 
 /// What may be tuned from outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankOptions {
     /// Candidates per hit (`rag.oversample_factor`), from 1 to 100.
     pub oversample: usize,
+    pub weights: Weights,
 }
 
 impl Default for RankOptions {
     fn default() -> RankOptions {
-        RankOptions { oversample: 5 }
+        RankOptions { oversample: 5, weights: Weights::default() }
     }
 }
 
@@ -49,16 +50,24 @@ pub fn search(
     allows: &dyn Fn(&str) -> bool,
 ) -> Result<SearchAnswer, Failure> {
     let filter = CompiledFilter::new(&query.filter)?;
-    let parsed = Parsed::new(&query.text);
+    let parsed = Parsed::with_forms(&query.text, &|token| snapshot.knows(token));
     let routed = route(&query.text, query.index, &query.filter);
-    let limit = pool_size(query.k, options.oversample, parsed.is_symbol);
+    let question = Question {
+        snapshot,
+        embedder,
+        text: &query.text,
+        parsed: &parsed,
+        filter: &filter,
+        limit: pool_size(query.k, options.oversample, parsed.is_symbol),
+        weights: &options.weights,
+    };
 
     let kinds: &[IndexKind] =
         if routed.may_widen() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
     let mut vector_error = None;
     let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
     for kind in kinds {
-        let mut pool = gather(snapshot, embedder, *kind, &query.text, &parsed, &filter, limit)?;
+        let mut pool = gather(&question, *kind)?;
         pool.candidates.retain(|candidate| allows(&candidate.chunk.rel_path));
         vector_error = vector_error.or(pool.vector_error.take());
         pools.push((*kind, pool));
@@ -67,12 +76,19 @@ pub fn search(
     let terms = TermWeights::new(&parsed, pools.iter().flat_map(|(_, pool)| &pool.candidates));
     let mut rankings: Vec<(IndexKind, Ranking)> = pools
         .into_iter()
-        .map(|(kind, pool)| (kind, rank(&parsed, &terms, pool.candidates, filter.prefix())))
+        .map(|(kind, pool)| (kind, rank(&parsed, &terms, pool.candidates, filter.prefix(), &options.weights)))
         .collect();
 
     let mostly_code = snapshot.live_chunks(IndexKind::Code) > snapshot.live_chunks(IndexKind::Text);
-    let index_used = settle(routed, &rankings, mostly_code);
+    let index_used = settle(routed, &rankings, mostly_code, &options.weights);
     rankings.retain(|(kind, _)| covers(index_used, *kind));
+    let in_code =
+        rankings.iter().any(|(kind, ranking)| *kind == IndexKind::Code && !ranking.scored.is_empty());
+    if parsed.is_symbol && in_code {
+        for (_, ranking) in rankings.iter_mut().filter(|(kind, _)| *kind == IndexKind::Text) {
+            ranking.strength *= options.weights.prose_for_symbol;
+        }
+    }
     let best = merge(rankings, query.k);
     let (hits, breakdowns) = best.into_iter().map(|scored| show(scored, &terms)).unzip();
     Ok(SearchAnswer { index_used, hits, breakdowns, query_truncated: parsed.truncated, vector_error })
@@ -90,7 +106,12 @@ fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
 /// - when nothing but the default spoke for text, and the code covers the words of the question clearly
 ///   better than the text does. In a corpus that is mostly code a little better is enough, or as well if
 ///   that is well: its few README files speak of everything, and its code is what is asked about.
-fn settle(routed: Routed, rankings: &[(IndexKind, Ranking)], mostly_code: bool) -> IndexUsed {
+fn settle(
+    routed: Routed,
+    rankings: &[(IndexKind, Ranking)],
+    mostly_code: bool,
+    weights: &Weights,
+) -> IndexUsed {
     if !routed.may_widen() {
         return routed.index;
     }
@@ -102,9 +123,9 @@ fn settle(routed: Routed, rankings: &[(IndexKind, Ranking)], mostly_code: bool) 
     }
     let (chosen, other) = (chosen.strength, other.strength);
     let better = if mostly_code {
-        other > chosen || (other == chosen && other >= weights::WIDEN_FLOOR)
+        other > chosen || (other == chosen && other >= weights.widen_floor)
     } else {
-        other >= weights::WIDEN_FLOOR && other >= chosen + weights::WIDEN_MARGIN
+        other >= weights.widen_floor && other >= chosen + weights.widen_margin
     };
     if routed.reason == Reason::Default && better { IndexUsed::Both } else { routed.index }
 }

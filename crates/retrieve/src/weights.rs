@@ -3,11 +3,10 @@
 //! The scale: the best lexical candidate of an index has 1.0 before the signals are added, so a weight of
 //! 0.5 means "worth half of the best possible word match".
 //!
-//! The values come from three sets of labelled questions (nDCG@10): plain questions over 13 packages of
-//! Python and JavaScript, web queries for Python functions (CoSQA), and abstracts (Cranfield). Words alone
-//! give 0.729, 0.368 and 0.353 there; all signals together 0.840, 0.395 and 0.357. The weights were chosen on
-//! these very questions, so the last figures flatter them; differences below 0.005 are noise. Figures below
-//! are those of one weight changed, in the same order of sets, from 0.836, 0.395 and 0.357.
+//! The values were chosen on three sets of labelled questions: plain questions over packages of Python, JavaScript and
+//! TypeScript, web queries for functions, and questions over abstracts. `eval/results.md` says what each part is worth
+//! there. The summit is flat: most weights may be changed by a third and lose less than 0.005 of nDCG@10, which is
+//! noise.
 
 /// Candidates fetched per index: `k` times the caller's factor, and at least this many, so that the signals
 /// below have something to choose from when `k` is small.
@@ -20,15 +19,6 @@ pub const MAX_CANDIDATES: usize = 400;
 /// A query that is one identifier is answered by its definition, which a pool of its uses may crowd out.
 pub const SYMBOL_POOL_FACTOR: usize = 2;
 
-/// Share of the vector ranking in the base score. The embedder built in today hashes tokens: its vectors
-/// repeat what BM25 knows, with collisions, so it may break ties, nothing more. (0: 0.834, 0.390, 0.353;
-/// 0.05: 0.836, 0.395, 0.357; 0.2: 0.832, 0.391, 0.351.)
-pub const VECTOR_SHARE: f32 = 0.05;
-
-/// A candidate that shares no word with the query needs at least this cosine to be a hit at all; nearest
-/// neighbours always exist, relevant ones do not.
-pub const VECTOR_FLOOR: f32 = 0.3;
-
 /// Stop words rank a little (they decide between "to be" and "not to be") but never against a real word.
 pub const STOP_WORD: f32 = 0.1;
 
@@ -39,62 +29,94 @@ pub const REPEATED_TERM: f32 = 0.5;
 /// A part of a name (`adapter` of `HTTPAdapter`): the whole name was meant, a part finds its relatives.
 pub const PART_OF_NAME: f32 = 0.5;
 
-/// Another form of a query word (`retries` for `retry`), in the lexical ranking. Without the forms 0.820,
-/// 0.392, 0.353; at full weight 0.843, 0.348, 0.328: a rare form then outweighs the word itself.
-pub const VARIANT: f32 = 0.4;
-
-/// The chunk defines a name exactly as the query spells it, on top of [`DEFINES_WORDS`], which already counts
-/// such a name. More lifts every file that happens to define a name so called (0.840 at 0.25, 0.836 at 1.0,
-/// 0.834 at 2.0 on packages); none loses the difference between `Parser` and `parser`.
-pub const DEFINES_IDENTIFIER: f32 = 0.25;
-
-/// The chunk defines a name made of the query's plain words (`class ConnectionPool` for "connection pool").
-/// Without it 0.008 is lost on packages and 0.024 on functions.
-pub const DEFINES_WORDS: f32 = 0.75;
-
-/// The file's own name is made of query words; people name a file after what it is about. Without it
-/// 0.013 is lost on packages; 2.0 is as good; sets without telling names do not care.
-pub const FILE_STEM: f32 = 1.5;
-
-/// The folders' names, which say less than the file's.
-pub const FOLDERS: f32 = 0.4;
-
-/// The file as a whole is about the query: several of its chunks are candidates. More than this favours
-/// long files (at 1.0 the three sets lose 0.013, 0.007 and 0.005).
-pub const COHERENCE: f32 = 0.2;
-
-/// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
-/// that repeats the rarest. Small, because long chunks hold many words by chance (at 1.0 the three sets lose
-/// 0.013, 0.007 and 0.017).
-pub const COVERAGE: f32 = 0.1;
-
-/// A quoted phrase stands in the chunk word for word.
-pub const PHRASE: f32 = 1.0;
-
-/// Each further chunk of a file counts this much of its score, so that one file does not fill the answer.
-pub const SATURATION: f32 = 0.5;
-
-/// A hit whose text equals a better hit's text goes below everything else: it is shown only where there is
-/// room, since it says nothing new, but it is not hidden, since it is another file.
-pub const COPY: f32 = 0.1;
-
-/// Files that mention what others implement. They sink unless the query or a filter asks for them. Without
-/// this factor and the next ones 0.007 is lost on packages, which hold hardly any tests.
-pub const TESTS: f32 = 0.3;
-pub const EXAMPLES: f32 = 0.4;
-pub const VENDORED: f32 = 0.3;
-pub const GENERATED: f32 = 0.3;
-/// Package fronts (`__init__.py`, `index.ts`, `mod.rs`) re-export names that are defined elsewhere.
-pub const PACKAGE_FRONT: f32 = 0.6;
-/// Declarations without bodies (`.d.ts`, `.pyi`).
-pub const DECLARATIONS: f32 = 0.7;
-
-/// An automatic choice of index is widened when the other index covers the query's words better by this
-/// much of their weight.
-pub const WIDEN_MARGIN: f32 = 0.15;
-
-/// ... and only if it covers at least this much: one shared common word is no reason.
-pub const WIDEN_FLOOR: f32 = 0.5;
-
 /// How many of each index's best-covering candidates are compared for that; one accidental match is luck.
 pub const WIDEN_SAMPLE: usize = 3;
+
+macro_rules! weights {
+    ($($(#[$doc:meta])* $name:ident = $value:literal;)*) => {
+        /// What may be changed for an experiment, by name. Everything else uses [`Weights::default`].
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub struct Weights {
+            $($(#[$doc])* pub $name: f32,)*
+        }
+
+        impl Default for Weights {
+            fn default() -> Weights {
+                Weights { $($name: $value,)* }
+            }
+        }
+
+        impl Weights {
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name),)*];
+
+            /// Changes one weight; false if there is none of that name.
+            pub fn set(&mut self, name: &str, value: f32) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name = value,)*
+                    _ => return false,
+                }
+                true
+            }
+        }
+    };
+}
+
+weights! {
+    /// Share of the vector ranking in the base score, over code ...
+    vector_share_code = 0.85;
+    /// ... over prose, where the words themselves say more ...
+    vector_share_text = 0.2;
+    /// ... and for a query that is one name, which is meant as it is spelled.
+    vector_share_symbol = 0.3;
+    /// The cosine that counts as nothing; the best of the index counts as 1.
+    cosine_zero = 0.1;
+    /// A candidate that shares no word with the query needs at least this cosine to be a hit at all; nearest
+    /// neighbours always exist, relevant ones do not.
+    vector_floor = 0.3;
+    /// Another form of a query word (`retries` for `retry`), compared with the word itself.
+    variant = 0.4;
+    /// The chunk defines a name exactly as the query spells it, on top of `defines_words`, which already counts such a
+    /// name. More lifts every file that happens to define a name so called; none loses the difference between `Parser`
+    /// and `parser`.
+    defines_identifier = 0.25;
+    /// The chunk defines a name made of the query's plain words (`class ConnectionPool` for "connection pool").
+    defines_words = 0.3;
+    /// The file's own name is made of query words; people name a file after what it is about.
+    file_stem = 1.5;
+    /// The folders' names, which say less than the file's.
+    folders = 0.6;
+    /// What the file and its folder are called means what the query means, whatever the words.
+    called = 0.4;
+    /// The file as a whole is about the query: several of its chunks are candidates. More than this favours long files.
+    coherence = 0.2;
+    /// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
+    /// that repeats the rarest. Small, because long chunks hold many words by chance.
+    coverage = 0.3;
+    /// A quoted phrase stands in the chunk word for word.
+    phrase = 1.0;
+    /// Each further chunk of a file counts this much of its score, so that one file does not fill the answer.
+    saturation = 0.5;
+    /// A hit whose text equals a better hit's text goes below everything else: it is shown only where there is
+    /// room, since it says nothing new, but it is not hidden, since it is another file.
+    copy = 0.1;
+    /// Files that mention what others implement. They sink unless the query or a filter asks for them.
+    tests = 0.3;
+    examples = 0.4;
+    vendored = 0.3;
+    generated = 0.3;
+    /// Package fronts (`__init__.py`, `index.ts`, `mod.rs`) re-export names that are defined elsewhere.
+    package_front = 0.6;
+    /// Declarations without bodies (`.d.ts`, `.pyi`).
+    declarations = 0.7;
+    /// What is kept for the old ways of using something.
+    legacy = 0.6;
+    /// Prose that mentions a name, when the whole query is that name: its definition is meant.
+    prose_for_symbol = 0.7;
+    /// Prose only: how much the words of the best passages count beside the query's own.
+    feedback = 0.5;
+    /// An automatic choice of index is widened when the other index covers the query's words better by this
+    /// much of their weight.
+    widen_margin = 0.15;
+    /// ... and only if it covers at least this much: one shared common word is no reason.
+    widen_floor = 0.5;
+}

@@ -23,6 +23,8 @@ pub(crate) use env::Environment;
 pub(crate) use error::ConfigError;
 pub(crate) use settings::Settings;
 
+use engine::Weights;
+
 use crate::cli::{Cli, Command, ConfigCommand, Global, UpArgs};
 use crate::print::safe;
 use crate::secrets::SecretSources;
@@ -82,6 +84,7 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
             quiet: cli.global.quiet,
             non_interactive: cli.global.non_interactive,
         },
+        weights: weights(&cli.global.weight, &mut problems),
         force_insecure: up_args(&cli.command).is_some_and(|args| args.force_insecure),
     };
     let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);
@@ -95,6 +98,20 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
         );
     }
     Ok(Loaded { settings, values, secrets, environment, warnings })
+}
+
+/// The weights of the ranking, with those that an experiment changes.
+fn weights(changes: &[String], problems: &mut Problems) -> Weights {
+    let mut weights = Weights::default();
+    for change in changes {
+        let value = change.split_once('=').and_then(|(name, value)| Some((name, value.parse().ok()?)));
+        if !value.is_some_and(|(name, value)| weights.set(name, value)) {
+            let message =
+                format!("--weight: {change:?} is not NAME=NUMBER; names are {}", Weights::NAMES.join(", "));
+            problems.push(Problem { place: None, message });
+        }
+    }
+    weights
 }
 
 /// The root directory's real path.

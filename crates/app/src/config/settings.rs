@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use engine::Weights;
 use model::DocType;
 
 use super::combine::Values;
@@ -36,6 +37,7 @@ pub(crate) struct Settings {
     pub models: Models,
     pub secrets: SecretSettings,
     pub x402: X402,
+    pub weights: Weights,
     pub output: Output,
 }
 
@@ -283,6 +285,7 @@ pub(crate) struct Surroundings {
     pub state_dir: PathBuf,
     pub config_file: Option<PathBuf>,
     pub output: Output,
+    pub weights: Weights,
     /// Only the flag says this: a file that came with a folder must not.
     pub force_insecure: bool,
 }
@@ -310,6 +313,7 @@ impl Settings {
             state_dir: surroundings.state_dir,
             config_file: surroundings.config_file,
             output: surroundings.output,
+            weights: surroundings.weights,
         }
     }
 }
@@ -834,6 +838,7 @@ mod tests {
             state_dir: "/s".into(),
             config_file: None,
             output: Output { json: false, quiet: false, non_interactive: true },
+            weights: Weights::default(),
             force_insecure,
         };
         let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);

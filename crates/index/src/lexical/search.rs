@@ -25,6 +25,16 @@ pub struct QueryTerm {
     pub token: String,
     /// Multiplies what the term adds to a score; at zero or below the term is ignored.
     pub weight: f32,
+    /// Other tokens that count as this one, each so much of an occurrence. They share one rarity: that of all of
+    /// them together.
+    pub forms: Vec<String>,
+    pub form_weight: f32,
+}
+
+impl QueryTerm {
+    pub fn new(token: impl Into<String>, weight: f32) -> QueryTerm {
+        QueryTerm { token: token.into(), weight, forms: Vec::new(), form_weight: 0.0 }
+    }
 }
 
 /// The parameters of the ranking function.
@@ -59,6 +69,30 @@ pub(crate) struct Found {
     pub(crate) damaged: bool,
 }
 
+/// In how many live chunks of a kind a token stands.
+pub(crate) fn holders(view: &LexicalView, kind: IndexKind, token: &str) -> u64 {
+    let scope = Scope::new(view, Some(kind));
+    let mut gather = Gather {
+        view,
+        mask: scope.mask,
+        bits: scope.bits,
+        admission: None,
+        norm: Norm { flat: 0.0, slope: 0.0 },
+        damaged: false,
+    };
+    gather.term(token, Part::Body, &mut Scratch::default())
+}
+
+/// Whether a token stands in any text, perhaps a deleted one.
+pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
+    view.segments.iter().any(|segment| {
+        unpanicked(|| Ok(segment.body.terms().term_ord(token)?.is_some())).unwrap_or_else(|error| {
+            tracing::warn!(%error, "a segment of the lexical index cannot be read");
+            false
+        })
+    })
+}
+
 pub(crate) fn search(
     view: &LexicalView,
     documents: &Documents,
@@ -86,10 +120,10 @@ pub(crate) fn search(
     let dense_from = view.entries / 4;
     let mut postings = 0;
     for term in query.terms.iter().filter(|term| term.weight > 0.0) {
-        let matching = gather.term(&term.token, Part::Body, scratch);
+        let matching = gather.group(term, Part::Body, scratch);
         scratch.add(term.weight * scope.idf(matching) * (bm25.k1 + 1.0), &mut postings, dense_from);
         if bm25.path_weight > 0.0 {
-            let matching = gather.term(&term.token, Part::Path, scratch);
+            let matching = gather.group(term, Part::Path, scratch);
             scratch.add(term.weight * scope.idf(matching) * bm25.path_weight, &mut postings, dense_from);
         }
     }
@@ -171,7 +205,8 @@ impl Scope {
 
     /// How telling a term is that `matching` chunks have.
     fn idf(&self, matching: u64) -> f32 {
-        let (all, matching) = (self.chunks as f64, matching as f64);
+        // A chunk may hold several forms of a term, and is then counted as often.
+        let (all, matching) = (self.chunks as f64, matching.min(self.chunks) as f64);
         (1.0 + (all - matching + 0.5) / (matching + 0.5)).ln() as f32
     }
 }
@@ -214,11 +249,22 @@ struct Gather<'a> {
 }
 
 impl Gather<'_> {
+    /// Collects the postings of a term and its forms, and counts them all.
+    fn group(&mut self, term: &QueryTerm, part: Part, scratch: &mut Scratch) -> u64 {
+        scratch.entries.clear();
+        scratch.parts.clear();
+        let mut matching = self.term(&term.token, part, scratch);
+        let exact = scratch.parts.len();
+        for form in &term.forms {
+            matching += self.term(form, part, scratch);
+        }
+        scratch.parts[exact..].iter_mut().for_each(|part| *part *= term.form_weight);
+        matching
+    }
+
     /// Collects a term's postings in the scope, and counts all of them: the ones that are not admitted count as
     /// well, so that a filter does not change the scores of what it lets through.
     fn term(&mut self, token: &str, part: Part, scratch: &mut Scratch) -> u64 {
-        scratch.entries.clear();
-        scratch.parts.clear();
         let mut matching = 0;
         let mut base = 0u32;
         let view = self.view;

@@ -121,26 +121,32 @@ impl VectorView {
         })
     }
 
-    /// The best live rows by cosine.
+    /// The best live rows by cosine, and after them those of `also` that are not among the best.
     pub(crate) fn search(
         &self,
         query: &[f32],
         limit: usize,
+        also: &IdSet,
         mut admission: Option<Admission<'_>>,
         documents: &Documents,
     ) -> Vec<Ranked> {
         let stride = stride(self.dimensions);
-        if query.len() != self.dimensions || limit == 0 {
+        if query.len() != self.dimensions || (limit == 0 && also.is_empty()) {
             return Vec::new();
         }
         let Some(query) = Query::new(query, stride) else { return Vec::new() };
         let dot = fastest();
         let mut candidates = Vec::with_capacity(self.live as usize);
+        let mut asked_for = Vec::with_capacity(also.len());
         for block in &self.blocks {
             let data = &*block.data;
             let vectors = &data.map[data.vectors..data.vectors + block.labels.len() * stride];
             for (row, vector) in vectors.chunks_exact(stride).enumerate() {
                 if block.live[row / 64] & (1 << (row % 64)) == 0 || data.scales[row] <= 0.0 {
+                    continue;
+                }
+                let asked = !also.is_empty() && also.contains(&block.labels[row]);
+                if limit == 0 && !asked {
                     continue;
                 }
                 if let Some(admission) = &mut admission
@@ -151,19 +157,25 @@ impl VectorView {
                 let product = f64::from(dot(&query.numbers, vector));
                 let score = (product * query.scale * f64::from(data.scales[row])) as f32;
                 candidates.push(Candidate { score, row: block.first + row as u32 });
+                if asked {
+                    asked_for.push(Ranked { chunk: ChunkId(block.labels[row]), score });
+                }
             }
         }
         let place = |row: u32| {
             let (block, row) = self.locate(row);
             (block.data.docs[row], block.data.ordinals[row])
         };
-        best(candidates.iter().copied(), limit, documents, place)
+        let mut found: Vec<Ranked> = best(candidates.iter().copied(), limit, documents, place)
             .into_iter()
             .map(|candidate| {
                 let (block, row) = self.locate(candidate.row);
                 Ranked { chunk: ChunkId(block.labels[row]), score: candidate.score }
             })
-            .collect()
+            .collect();
+        let among: IdSet = found.iter().map(|ranked| ranked.chunk.0).collect();
+        found.extend(asked_for.into_iter().filter(|ranked| !among.contains(&ranked.chunk.0)));
+        found
     }
 
     /// The same with these rows alive or dead.

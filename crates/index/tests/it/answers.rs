@@ -28,7 +28,7 @@ fn bm25_is_what_the_formula_says() {
         assert!((f64::from(hit.score) - wanted).abs() < 1e-6, "{} {wanted}", hit.score);
     }
     // Twice the weight, twice the score; and a term in the path counts.
-    let double = [QueryTerm { token: "alpha".to_owned(), weight: 2.0 }];
+    let double = [QueryTerm::new("alpha", 2.0)];
     let twice = snapshot.lexical(&LexicalQuery { terms: &double, kind: None, admit: None, limit: 10 });
     assert!((twice[0].score - 2.0 * hits[0].score).abs() < 1e-5);
     let by_path = snapshot.lexical(&LexicalQuery { terms: &terms("3"), kind: None, admit: None, limit: 10 });
@@ -36,7 +36,7 @@ fn bm25_is_what_the_formula_says() {
     let bm25 = Bm25 { path_weight: 0.0, ..Bm25::default() };
     let query = LexicalQuery { terms: &terms("3"), kind: None, admit: None, limit: 10 };
     assert!(snapshot.lexical_with(&query, &bm25).is_empty());
-    let ignored = [QueryTerm { token: "alpha".to_owned(), weight: 0.0 }];
+    let ignored = [QueryTerm::new("alpha", 0.0)];
     assert!(
         snapshot.lexical(&LexicalQuery { terms: &ignored, kind: None, admit: None, limit: 10 }).is_empty()
     );
@@ -89,10 +89,14 @@ fn ties_are_broken_by_path_then_position() {
     let first = snapshot.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 7 });
     let all = snapshot.lexical(&LexicalQuery { terms: &terms("alpha"), kind: None, admit: None, limit: 100 });
     assert_eq!(first, all[..7]);
-    let first = snapshot.vector(IndexKind::Text, &vector("alpha"), 7, None);
-    let all = snapshot.vector(IndexKind::Text, &vector("alpha"), 100, None);
+    let first = snapshot.vector(IndexKind::Text, &vector("alpha"), 7, &[], None);
+    let all = snapshot.vector(IndexKind::Text, &vector("alpha"), 100, &[], None);
+    let also: Vec<_> = [all.len() - 1, 0].map(|at| all[at].chunk).into();
+    let with_last = snapshot.vector(IndexKind::Text, &vector("alpha"), 7, &also, None);
+    assert_eq!(with_last[..7], first[..], "what is asked for besides comes after the best");
+    assert_eq!(with_last[7..], all[all.len() - 1..], "once");
     assert_eq!(first, all[..7]);
-    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 0, None).is_empty());
+    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 0, &[], None).is_empty());
 }
 
 #[test]
@@ -162,11 +166,14 @@ fn filters_restrict_hits_but_not_scores() {
         all.iter().filter(|(name, _)| name.starts_with("src/")).map(|(_, bits)| *bits).collect();
     assert_eq!(scores, wanted);
     let markdown = |_: &str, doc_type: DocType| doc_type == DocType::Md;
-    let hits = snapshot.vector(IndexKind::Text, &vector("alpha"), 10, Some(&markdown));
+    let hits = snapshot.vector(IndexKind::Text, &vector("alpha"), 10, &[], Some(&markdown));
     assert_eq!(hits.len(), 2);
-    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 10, Some(&|_, _| false)).is_empty());
-    assert!(snapshot.vector(IndexKind::Text, &[0.5; 3], 10, None).is_empty(), "another number of dimensions");
-    assert!(snapshot.vector(IndexKind::Text, &[0.0; 24], 10, None).is_empty());
+    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 10, &[], Some(&|_, _| false)).is_empty());
+    assert!(
+        snapshot.vector(IndexKind::Text, &[0.5; 3], 10, &[], None).is_empty(),
+        "another number of dimensions"
+    );
+    assert!(snapshot.vector(IndexKind::Text, &[0.0; 24], 10, &[], None).is_empty());
 }
 
 #[test]

@@ -89,7 +89,9 @@ fn searches_go_on_while_the_index_is_written() {
             let snapshot = index.snapshot();
             assert_eq!(paths_of(&snapshot, "constant"), ["fixed.md"]);
             assert!(
-                !snapshot.vector(IndexKind::Text, &crate::support::vector("constant"), 3, None).is_empty()
+                !snapshot
+                    .vector(IndexKind::Text, &crate::support::vector("constant"), 3, &[], None)
+                    .is_empty()
             );
             snapshot.lexical(&LexicalQuery {
                 terms: &terms("alpha beta"),

@@ -154,7 +154,7 @@ pub(crate) fn apply(index: &Index, changes: Vec<DocChange>) -> index::Applied {
 }
 
 pub(crate) fn terms(query: &str) -> Vec<QueryTerm> {
-    tokens::query_tokens(query).into_iter().map(|token| QueryTerm { token, weight: 1.0 }).collect()
+    tokens::query_tokens(query).into_iter().map(|token| QueryTerm::new(token, 1.0)).collect()
 }
 
 /// The chunks that a query finds lexically: `path#ordinal`, and the bits of the score.
@@ -165,7 +165,7 @@ pub(crate) fn lexical(snapshot: &Snapshot, query: &str, kind: Option<IndexKind>)
 }
 
 pub(crate) fn by_vector(snapshot: &Snapshot, query: &str, kind: IndexKind) -> Vec<(String, u32)> {
-    let hits = snapshot.vector(kind, &vector(query), 1000, None);
+    let hits = snapshot.vector(kind, &vector(query), 1000, &[], None);
     named(snapshot, &hits)
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn all_rankings(snapshot: &Snapshot) -> Rankings {
             limit: 1000,
         })));
         for kind in [IndexKind::Text, IndexKind::Code] {
-            rankings.push(bits(snapshot.vector(kind, &vector(query), 1000, None)));
+            rankings.push(bits(snapshot.vector(kind, &vector(query), 1000, &[], None)));
         }
     }
     rankings

@@ -1,5 +1,5 @@
 //! Providers that need no key, no network and no download.
 
-mod hashing;
+mod table;
 
-pub use hashing::HashingEmbedder;
+pub use table::TableEmbedder;

@@ -1,32 +1,35 @@
 //! Candidates by meaning: nearest neighbours of the embedded query.
 
 use index::Snapshot;
-use model::{DocType, EmbedError, Embedder, IndexKind, Ranked};
+use model::{ChunkId, DocType, EmbedError, Embedder, IndexKind, Ranked};
 
 use super::Admit;
 use crate::filter::CompiledFilter;
 use crate::parse::{MAX_QUERY_BYTES, cut};
 
-pub(crate) fn candidates(
-    snapshot: &Snapshot,
+/// The query's vector; none for a query without a word, to which everything would be equally near.
+pub(crate) fn of_query(
     embedder: &dyn Embedder,
     kind: IndexKind,
     text: &str,
+) -> Result<Option<Vec<f32>>, EmbedError> {
+    let vector = embedder.embed_query(kind, cut(text, MAX_QUERY_BYTES))?;
+    let usable = vector.iter().any(|x| *x != 0.0) && vector.iter().all(|x| x.is_finite());
+    Ok(usable.then_some(vector))
+}
+
+/// The nearest chunks, and those of `also` wherever they are.
+pub(crate) fn candidates(
+    snapshot: &Snapshot,
+    kind: IndexKind,
+    vector: &[f32],
     filter: &CompiledFilter,
     limit: usize,
-) -> Result<Vec<Ranked>, EmbedError> {
-    if limit == 0 || snapshot.live_chunks(kind) == 0 {
-        return Ok(Vec::new());
-    }
-    let vectors = embedder.embed(kind, &[cut(text, MAX_QUERY_BYTES)])?;
-    let Some(vector) = vectors.into_iter().next() else { return Ok(Vec::new()) };
-    // A query without a word has the zero vector, to which everything is equally near.
-    if vector.iter().all(|x| *x == 0.0) || vector.iter().any(|x| !x.is_finite()) {
-        return Ok(Vec::new());
-    }
+    also: &[ChunkId],
+) -> Vec<Ranked> {
     let admit = |path: &str, doc_type: DocType| filter.admits(path, doc_type);
     let admit: Admit<'_> = if filter.admits_everything() { None } else { Some(&admit) };
-    let mut ranked = snapshot.vector(kind, &vector, limit, admit);
+    let mut ranked = snapshot.vector(kind, vector, limit, also, admit);
     ranked.retain(|each| each.score.is_finite());
-    Ok(ranked)
+    ranked
 }
