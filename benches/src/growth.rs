@@ -33,7 +33,10 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<(), Stri
         let first = started.elapsed();
         server.wait_indexed();
         let chunks = searching::chunks(&server);
-        let (p50, p99) = searching::latency(&mut server.client(Era::Modern), 500);
+        // Words of the texts, from frequent to rare.
+        let words: Vec<String> = (0..200).map(|n| word(7 + n * 211)).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let (p50, p99) = searching::latency(&mut server.client(Era::Modern), 500, &words);
         let _ = writeln!(
             table,
             "| {chunks} | {:.0} | {:.1} | {:.1} | {:.0} | {:.2} | {:.3} | {:.0} | {:.2} | {:.2} |",
@@ -79,6 +82,12 @@ fn prose(folder: &Folder, chunks: usize) -> u64 {
         folder.write(&format!("part{}/text{file}.txt", file / 100), text);
     }
     total
+}
+
+fn word(number: usize) -> String {
+    let mut text = String::new();
+    spell(number, &mut text);
+    text
 }
 
 /// A pronounceable word for a number.

@@ -42,7 +42,7 @@ pub(crate) fn measure(setting: &Setting, state: &Path, report: &mut Report) -> R
     server.wait_indexed();
     let chunks = chunks(&server);
     let before = cpu_of(server.id())?;
-    let (p50, p99) = latency(&mut server.client(Era::Modern), 2_000);
+    let (p50, p99) = latency(&mut server.client(Era::Modern), 2_000, WORDS);
     let each = (cpu_of(server.id())?.saturating_sub(before)) / 2_050;
     report
         .note(format!("One search by one client costs the server {:.2} ms of CPU time.", milliseconds(each)));
@@ -57,11 +57,11 @@ pub(crate) fn chunks(server: &Server) -> u64 {
 }
 
 /// Median and 99th percentile of searches by one client, over HTTP.
-pub(crate) fn latency(client: &mut HttpClient, searches: usize) -> (Duration, Duration) {
+pub(crate) fn latency(client: &mut HttpClient, searches: usize, words: &[&str]) -> (Duration, Duration) {
     let mut random = Random::new(11);
     let mut samples = Vec::with_capacity(searches);
     for round in 0..searches + 50 {
-        let query = format!("{} {}", random.pick(WORDS), random.pick(WORDS));
+        let query = format!("{} {}", random.pick(words), random.pick(words));
         let started = Instant::now();
         client.expect("dir2mcp.search", json!({ "query": query, "k": 10 }));
         if round >= 50 {

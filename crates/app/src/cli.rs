@@ -228,8 +228,11 @@ pub(crate) enum AskMode {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchArgs {
-    /// What to look for
+    /// What to look for; ext:rs, path:src/, lang:python and -word narrow it
     pub query: String,
+    /// Show how the score of each hit came about
+    #[arg(long)]
+    pub explain: bool,
     #[command(flatten)]
     pub filters: QueryArgs,
 }

@@ -12,7 +12,7 @@ use index::{Access, Index, IndexError, Snapshot};
 use ingest::{ChunkOptions, Counters, IngestError};
 use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
 use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
-use retrieve::{CompiledFilter, RankOptions, Weights};
+use retrieve::{Breakdown, CompiledFilter, RankOptions, Weights};
 
 use crate::answers::{Answer, Answers};
 use crate::api::{
@@ -139,10 +139,15 @@ impl Engine {
         &self.shared.config.state_dir
     }
 
+    /// Says that a job will be started: whoever asks from now on is not told that the index is complete.
+    pub fn announce(&self, mode: IndexMode) {
+        self.shared.counters.start(worker::job_id(), mode);
+    }
+
     /// Starts indexing and watching in the background; calls are answered from what is there meanwhile.
     pub fn start(&self, mode: IndexMode, on_event: EventSink) {
-        // Said before the thread runs, so that no caller is told "complete" in between.
-        self.shared.counters.start(worker::job_id(), mode);
+        // Before the thread runs, so that no caller is told "complete" in between.
+        self.announce(mode);
         let started = worker::spawn(Arc::clone(&self.shared), mode, on_event);
         *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
     }
@@ -187,6 +192,30 @@ impl Engine {
                 hits: Arc::clone(&answer.hits),
                 indexing_complete: !shared.progress().running,
             })
+        })
+        .await
+    }
+
+    /// Searches, and says of each hit how its score came about.
+    pub async fn explain(
+        &self,
+        call: &Call,
+        query: Query,
+    ) -> Result<(SearchAnswer, Vec<Breakdown>), Failure> {
+        let shared = Arc::clone(&self.shared);
+        let (text, k) = (query.text.clone(), query.k);
+        self.audited(call, async {
+            let snapshot = shared.index().snapshot();
+            let searching = Arc::clone(&shared);
+            let found = blocking(call, move || searching.search(&snapshot, &query)).await?;
+            let answer = SearchAnswer {
+                query: text,
+                k,
+                index_used: found.index_used,
+                hits: found.hits.into(),
+                indexing_complete: !shared.progress().running,
+            };
+            Ok((answer, found.breakdowns))
         })
         .await
     }

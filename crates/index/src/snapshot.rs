@@ -95,6 +95,11 @@ impl Snapshot {
         lexical::knows(&self.lexical, token)
     }
 
+    /// The tokens that are spelled nearly like this one, nearest first.
+    pub fn near(&self, token: &str) -> Vec<String> {
+        lexical::near(&self.lexical, token)
+    }
+
     /// How many chunks of a kind can be found.
     pub fn live_chunks(&self, kind: IndexKind) -> u64 {
         self.lexical.live[lexical::kind_index(kind)].chunks

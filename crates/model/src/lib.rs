@@ -17,6 +17,7 @@ pub mod query;
 pub mod representation;
 pub mod skip;
 pub mod span;
+pub mod spelling;
 
 pub use caller::Caller;
 pub use chunk::{Chunk, IndexKind};

@@ -1,12 +1,13 @@
 //! An answer without a language model: the best passages, word for word, each with its citation.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use index::StoredChunk;
 use model::{ChunkId, Citation, Hit};
 
 use crate::matcher::Matcher;
-use crate::parse::Parsed;
+use crate::operators::Operators;
+use crate::parse::{Parsed, Vocabulary};
 use crate::snippet::cut_out;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +36,15 @@ const WEAKEST: f32 = 0.25;
 pub fn extractive_answer(question: &str, hits: &[Hit], chunks: &[StoredChunk]) -> Answer {
     let texts: HashMap<ChunkId, &str> = chunks.iter().map(|chunk| (chunk.id, chunk.text.as_str())).collect();
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    let parsed = Parsed::new(question);
+    let operators = Operators::read(question);
+    let mut words: HashSet<String> = HashSet::new();
+    for chunk in chunks {
+        index::tokens::index_tokens(&chunk.text, &mut |token| {
+            words.insert(token.to_owned());
+        });
+    }
+    let vocabulary = Vocabulary { knows: &|token| words.contains(token), near: &|_| Vec::new() };
+    let parsed = Parsed::with_forms(&operators.text, &vocabulary);
     let content = parsed.content_terms();
     let matcher = Matcher::of_terms(content.iter().copied());
     let weights: Vec<f32> = content.iter().map(|term| term.weight).collect();

@@ -3,6 +3,8 @@
 use globset::{GlobBuilder, GlobMatcher};
 use model::{DocType, ErrorCode, Failure, Filter};
 
+use crate::operators::Operators;
+
 /// Longest glob that is compiled. A longer one is a mistake or an attack, not a filter.
 pub const MAX_GLOB_BYTES: usize = 1024;
 
@@ -11,6 +13,7 @@ pub struct CompiledFilter {
     prefix: String,
     glob: Option<Glob>,
     doc_types: Vec<DocType>,
+    operators: Operators,
 }
 
 #[derive(Debug, Clone)]
@@ -39,18 +42,28 @@ impl CompiledFilter {
         if prefix.contains('\0') {
             return Err(Failure::new(ErrorCode::InvalidField, "path_prefix contains a NUL byte"));
         }
-        Ok(CompiledFilter { prefix, glob, doc_types: filter.doc_types.clone() })
+        let operators = Operators::default();
+        Ok(CompiledFilter { prefix, glob, doc_types: filter.doc_types.clone(), operators })
+    }
+
+    /// The same, and what the query itself says about files.
+    pub fn with(self, operators: &Operators) -> CompiledFilter {
+        CompiledFilter { operators: operators.clone(), ..self }
     }
 
     pub fn admits(&self, path: &str, doc_type: DocType) -> bool {
         (self.doc_types.is_empty() || self.doc_types.contains(&doc_type))
             && path.starts_with(&self.prefix)
             && self.glob.as_ref().is_none_or(|glob| glob.matches(path))
+            && self.operators.admit(path)
     }
 
     /// True where every file passes, so that no index has to ask.
     pub fn admits_everything(&self) -> bool {
-        self.prefix.is_empty() && self.glob.is_none() && self.doc_types.is_empty()
+        self.prefix.is_empty()
+            && self.glob.is_none()
+            && self.doc_types.is_empty()
+            && self.operators.admit_everything()
     }
 
     /// The prefix as paths are written in the index.

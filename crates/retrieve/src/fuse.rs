@@ -51,6 +51,27 @@ pub struct Breakdown {
     pub repetition: f32,
 }
 
+impl Breakdown {
+    /// Each part by name, in the order of the arithmetic.
+    pub fn parts(&self) -> [(&'static str, f32); 13] {
+        [
+            ("lexical", self.lexical),
+            ("vector", self.vector),
+            ("cosine", self.cosine),
+            ("coverage", self.coverage),
+            ("defines_identifier", self.defines_identifier),
+            ("defines_words", self.defines_words),
+            ("file_stem", self.file_stem),
+            ("folders", self.folders),
+            ("called", self.called),
+            ("coherence", self.coherence),
+            ("phrase", self.phrase),
+            ("place", self.place),
+            ("repetition", self.repetition),
+        ]
+    }
+}
+
 /// The ranked candidates of one index.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {

@@ -10,6 +10,7 @@ mod feedback;
 pub mod filter;
 pub mod fuse;
 pub mod matcher;
+pub mod operators;
 pub mod parse;
 pub mod place;
 pub mod route;

@@ -16,6 +16,14 @@ pub const MAX_QUERY_TOKENS: usize = 2_000;
 /// Distinct terms searched for. Each costs a walk through its postings.
 pub const MAX_TERMS: usize = 256;
 
+/// What the texts are made of.
+pub struct Vocabulary<'a> {
+    /// Whether a token stands anywhere.
+    pub knows: &'a dyn Fn(&str) -> bool,
+    /// The tokens that are spelled nearly so.
+    pub near: &'a dyn Fn(&str) -> Vec<String>,
+}
+
 /// A query, read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parsed {
@@ -45,11 +53,11 @@ pub struct Term {
 impl Parsed {
     /// A query whose words may stand in any form.
     pub fn new(query: &str) -> Parsed {
-        Parsed::with_forms(query, &|_| true)
+        Parsed::with_forms(query, &Vocabulary { knows: &|_| true, near: &|_| Vec::new() })
     }
 
-    /// A query with those forms of its words that exist.
-    pub fn with_forms(query: &str, exists: &dyn Fn(&str) -> bool) -> Parsed {
+    /// A query with those forms of its words that exist, and with words spelled nearly so for those that do not.
+    pub fn with_forms(query: &str, vocabulary: &Vocabulary<'_>) -> Parsed {
         let text = cut(query, MAX_QUERY_BYTES);
         let (mut order, counts, cut_tokens) = count_tokens(text);
         let mut truncated = text.len() < query.len() || cut_tokens;
@@ -71,7 +79,10 @@ impl Parsed {
                     (false, true) => weights::PART_OF_NAME,
                     (false, false) => repeated,
                 };
-                let mut variants = if stop || many { Vec::new() } else { variants(token, exists) };
+                let mut variants = if stop || many { Vec::new() } else { variants(token, vocabulary.knows) };
+                if variants.is_empty() && !stop && !many && !(vocabulary.knows)(token) {
+                    variants = (vocabulary.near)(token);
+                }
                 variants.retain(|variant| !counts.contains_key(variant));
                 Term { token: token.clone(), weight, stop, variants }
             })
@@ -354,7 +365,10 @@ mod tests {
         assert_eq!(forms("alias"), ["aliases"]);
         assert_eq!(forms("aliases"), ["alias"]);
         assert!(forms("http2").is_empty());
-        let parsed = Parsed::with_forms("session and sessions", &|form| words.contains(&form));
+        let parsed = Parsed::with_forms(
+            "session and sessions",
+            &Vocabulary { knows: &|form| words.contains(&form), near: &|_| Vec::new() },
+        );
         assert!(parsed.terms.iter().all(|term| term.variants.is_empty()), "each is its own term");
     }
 

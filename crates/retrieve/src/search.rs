@@ -6,7 +6,8 @@ use model::{EmbedError, Embedder, Failure, Hit, IndexKind, IndexUsed, Query};
 use crate::candidates::{Pool, Question, gather};
 use crate::filter::CompiledFilter;
 use crate::fuse::{Breakdown, Ranking, Scored, TermWeights, merge, rank};
-use crate::parse::Parsed;
+use crate::operators::Operators;
+use crate::parse::{Parsed, Vocabulary};
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{DEFAULT_CHARS, cut_out};
 use crate::weights::{self, Weights};
@@ -49,13 +50,15 @@ pub fn search(
     options: &RankOptions,
     allows: &dyn Fn(&str) -> bool,
 ) -> Result<SearchAnswer, Failure> {
-    let filter = CompiledFilter::new(&query.filter)?;
-    let parsed = Parsed::with_forms(&query.text, &|token| snapshot.knows(token));
-    let routed = route(&query.text, query.index, &query.filter);
+    let operators = Operators::read(&query.text);
+    let filter = CompiledFilter::new(&query.filter)?.with(&operators);
+    let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
+    let parsed = Parsed::with_forms(&operators.text, &words);
+    let routed = route(&operators.text, query.index, &query.filter);
     let question = Question {
         snapshot,
         embedder,
-        text: &query.text,
+        text: &operators.text,
         parsed: &parsed,
         filter: &filter,
         limit: pool_size(query.k, options.oversample, parsed.is_symbol),
@@ -64,11 +67,16 @@ pub fn search(
 
     let kinds: &[IndexKind] =
         if routed.may_widen() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
+    let unwanted = operators.unwanted();
     let mut vector_error = None;
     let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
     for kind in kinds {
         let mut pool = gather(&question, *kind)?;
-        pool.candidates.retain(|candidate| allows(&candidate.chunk.rel_path));
+        pool.candidates.retain(|candidate| {
+            let unwanted =
+                unwanted.as_ref().is_some_and(|words| !words.find(&candidate.chunk.text).is_empty());
+            !unwanted && allows(&candidate.chunk.rel_path)
+        });
         vector_error = vector_error.or(pool.vector_error.take());
         pools.push((*kind, pool));
     }
@@ -80,7 +88,8 @@ pub fn search(
         .collect();
 
     let mostly_code = snapshot.live_chunks(IndexKind::Code) > snapshot.live_chunks(IndexKind::Text);
-    let index_used = settle(routed, &rankings, mostly_code, &options.weights);
+    let prefer_code = mostly_code || parsed.is_symbol;
+    let index_used = settle(routed, &rankings, prefer_code, &options.weights);
     rankings.retain(|(kind, _)| covers(index_used, *kind));
     let in_code =
         rankings.iter().any(|(kind, ranking)| *kind == IndexKind::Code && !ranking.scored.is_empty());
@@ -109,7 +118,7 @@ fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
 fn settle(
     routed: Routed,
     rankings: &[(IndexKind, Ranking)],
-    mostly_code: bool,
+    prefer_code: bool,
     weights: &Weights,
 ) -> IndexUsed {
     if !routed.may_widen() {
@@ -122,7 +131,7 @@ fn settle(
         return IndexUsed::Both;
     }
     let (chosen, other) = (chosen.strength, other.strength);
-    let better = if mostly_code {
+    let better = if prefer_code {
         other > chosen || (other == chosen && other >= weights.widen_floor)
     } else {
         other >= weights.widen_floor && other >= chosen + weights.widen_margin

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use contracts::{CallContext, Contract, Registry, ToolNames, ToolService};
+use engine::{Call, Engine};
+use model::citation::citation_text;
 use model::{Caller, IndexMode, Query};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -28,6 +30,9 @@ pub(crate) fn ask(loaded: &Loaded, args: &AskArgs) -> Result<(), Exit> {
 
 pub(crate) fn search(loaded: &Loaded, args: &SearchArgs) -> Result<(), Exit> {
     let query = args.filters.query(&args.query, loaded.settings.rag.k_default)?;
+    if args.explain {
+        return explain(loaded, query);
+    }
     let mut arguments = arguments(&query);
     arguments.insert("query".to_owned(), json!(query.text));
     call(loaded, "dir2mcp.search", arguments)
@@ -50,16 +55,53 @@ fn arguments(query: &Query) -> Map<String, Value> {
     arguments
 }
 
-/// Brings the index up to date unless a server does so already, then calls one tool and prints its result.
-fn call(loaded: &Loaded, tool: &'static str, arguments: Map<String, Value>) -> Result<(), Exit> {
-    let output = &loaded.settings.output;
-    let reporter = Arc::new(Reporter::beside_a_result(output));
+/// Opens the engine and brings the index up to date, unless a server does so already.
+fn current_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
+    let reporter = Arc::new(Reporter::beside_a_result(&loaded.settings.output));
     for warning in &loaded.warnings {
         print::warn(warning);
     }
     let engine = wire::open_engine(&loaded.settings)?;
     bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
+    Ok(engine)
+}
 
+/// The hits with the parts of their scores, for people who tune or doubt the ranking.
+fn explain(loaded: &Loaded, query: Query) -> Result<(), Exit> {
+    let engine = current_engine(loaded)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (answer, breakdowns) = runtime.block_on(engine.explain(&Call::cli("dir2mcp.search"), query))?;
+    let explained = answer.hits.iter().zip(&breakdowns);
+    if loaded.settings.output.json {
+        let hits: Vec<Value> = explained
+            .map(|(hit, breakdown)| {
+                let parts: Map<String, Value> =
+                    breakdown.parts().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+                json!({ "rel_path": hit.rel_path, "citation": citation_text(&hit.rel_path, hit.span), "score": hit.score, "parts": parts })
+            })
+            .collect();
+        let used = answer.index_used.as_str();
+        return Ok(print::out_json(&json!({ "query": answer.query, "index_used": used, "hits": hits }))?);
+    }
+    let count = answer.hits.len();
+    let hits = if count == 1 { "hit" } else { "hits" };
+    let mut text = format!("{count} {hits} (index: {})\n", answer.index_used);
+    for (at, (hit, breakdown)) in explained.enumerate() {
+        let citation = citation_text(&hit.rel_path, hit.span);
+        text.push_str(&format!("{}. {citation} score {:.3}\n   ", at + 1, hit.score));
+        for (name, value) in breakdown.parts().into_iter().filter(|(_, value)| *value != 0.0) {
+            text.push_str(&format!(" {name} {value:.2}"));
+        }
+        text.push('\n');
+    }
+    print::out(&print::safe_text(&text))?;
+    Ok(())
+}
+
+/// Calls one tool over a current index and prints its result.
+fn call(loaded: &Loaded, tool: &'static str, arguments: Map<String, Value>) -> Result<(), Exit> {
+    let output = &loaded.settings.output;
+    let engine = current_engine(loaded)?;
     let registry = Registry::new(&engine, &[Contract::Dir2mcp], ToolNames::Dotted)?;
     let context = CallContext { caller: Caller::Cli, cancel: CancellationToken::new(), progress: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

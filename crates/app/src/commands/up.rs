@@ -49,8 +49,10 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
 
         let server = wire::mcp_server(settings, &engine, CallerSource::Http, args.conformance_fixtures)?;
         let stop = CancellationToken::new();
-        let serving = tokio::spawn(bound.serve(server, stop.clone()));
         let mode = IndexMode::Incremental;
+        // The first question may come before the first line is printed.
+        engine.announce(mode);
+        let serving = tokio::spawn(bound.serve(server, stop.clone()));
         let held_by = engine.held_by();
         reporter.index_loaded(
             &settings.state_dir,

@@ -1,5 +1,6 @@
 //! Scoring: BM25 over live chunks, term after term, in an order and arithmetic that never vary.
 
+use model::spelling::edits;
 use model::{DocType, IndexKind, Ranked};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{InvertedIndexReader, Term};
@@ -92,6 +93,50 @@ pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
         })
     })
 }
+
+/// Tokens that a misspelt one may have meant: those of live texts with the same first letter and few edits, nearest
+/// first. Short tokens are their own spelling.
+pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
+    let length = token.chars().count();
+    let allowed = match length {
+        0..=4 => return Vec::new(),
+        5..=8 => 1,
+        _ => 2,
+    };
+    let Some(first) = token.chars().next() else { return Vec::new() };
+    let first = first.to_string();
+    let mut found = std::collections::BTreeSet::new();
+    for segment in &view.segments {
+        let looked = unpanicked(|| {
+            let mut stream = segment.body.terms().range().ge(&first).into_stream()?;
+            while stream.advance() && stream.key().starts_with(first.as_bytes()) {
+                // Most are too long or too short, and need not be compared.
+                let bytes = stream.key().len();
+                if bytes.abs_diff(token.len()) > 4 * allowed {
+                    continue;
+                }
+                if let Ok(other) = std::str::from_utf8(stream.key())
+                    && other.chars().count().abs_diff(length) <= allowed
+                {
+                    let edits = edits(token, other);
+                    if edits <= allowed {
+                        found.insert((edits, other.to_owned()));
+                    }
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = looked {
+            tracing::warn!(%error, "a segment of the lexical index cannot be read");
+        }
+    }
+    let live = |token: &str| KINDS.iter().any(|kind| holders(view, *kind, token) > 0);
+    found.into_iter().map(|(_, token)| token).filter(|token| live(token)).take(NEAR).collect()
+}
+
+const KINDS: [IndexKind; 2] = [IndexKind::Text, IndexKind::Code];
+/// Spellings offered for one word.
+const NEAR: usize = 4;
 
 pub(crate) fn search(
     view: &LexicalView,

@@ -124,6 +124,26 @@ fn other_forms_of_a_word_are_found() {
 }
 
 #[test]
+fn the_query_itself_narrows_the_search() {
+    let corpus = Corpus::new(REPOSITORY);
+    let all = corpus.paths("retry budget message");
+    assert!(all.iter().any(|path| path.ends_with(".md")) && all.iter().any(|path| path.ends_with(".go")));
+    assert!(corpus.paths("retry budget message ext:md").iter().all(|path| path.ends_with(".md")));
+    assert!(corpus.paths("retry budget message lang:go").iter().all(|path| path.ends_with(".go")));
+    assert_eq!(corpus.paths("message path:docs"), ["docs/retries.md"]);
+    let without = corpus.paths("retry budget message -spend");
+    assert!(!without.contains(&"src/retry_budget.go".to_owned()), "{without:?}");
+    assert!(without.contains(&"docs/retries.md".to_owned()), "{without:?}");
+}
+
+#[test]
+fn a_misspelt_name_is_found_when_nothing_is_called_so() {
+    let corpus = Corpus::new(REPOSITORY);
+    assert_eq!(corpus.paths("RetryBugdet")[0], "src/retry_budget.go");
+    assert_eq!(corpus.paths("delivre")[0], "src/broker.go");
+}
+
+#[test]
 fn text_in_any_script_is_found_and_shown() {
     let corpus =
         Corpus::new("//- ja.md\n全文検索の実装\n//- ru.md\nПоиск по каталогу\n//- fr.md\nUn café crème\n");
