@@ -15,8 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 MAX_FILE = 400_000
 
-# Debian packages whose copyright file no program can judge; the licence was read by a person.
-READ_BY_HAND = {
+# Debian packages whose copyright file no program can judge: the licence under which each project is known to be published.
+STATED = {
     "golang-1.19-doc": "BSD-3-Clause",
     "golang-1.19-src": "BSD-3-Clause",
     "postgresql-doc-15": "PostgreSQL",
@@ -148,7 +148,7 @@ def _deb(path, wanted):
             if (info.size <= MAX_FILE or big) and wanted(plain):
                 content = archive.extractfile(info).read()
                 files.append((plain, _text(gzip.decompress(content) if inner.endswith(".gz") else content)))
-    licence = READ_BY_HAND.get(name) or debian_licence(copyright_text)
+    licence = STATED.get(name) or debian_licence(copyright_text)
     return Package("debian", name, version.replace("%3a", ":"), licence, _clean(files))
 
 
