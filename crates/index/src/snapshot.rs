@@ -90,7 +90,7 @@ impl Snapshot {
         lexical::holders(&self.lexical, kind, token)
     }
 
-    /// Whether a token is worth looking for. False only if no chunk holds it.
+    /// Whether a chunk holds a token.
     pub fn knows(&self, token: &str) -> bool {
         lexical::knows(&self.lexical, token)
     }

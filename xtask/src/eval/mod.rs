@@ -25,63 +25,37 @@ const SETS: [(&str, &str); 3] = [
     ("prose-cranfield", "questions over abstracts, graded (Cranfield)"),
 ];
 
+const NO_VECTORS: &[&str] =
+    &["vector_share_code=0", "vector_share_text=0", "vector_share_symbol=0", "called=0", "vector_floor=9"];
+const NO_WORDS: &[&str] =
+    &["vector_share_code=1", "vector_share_text=1", "vector_share_symbol=1", "vector_floor=-1"];
+const NO_SIGNALS: &[&str] = &[
+    "called=0",
+    "coverage=0",
+    "defines_identifier=0",
+    "defines_words=0",
+    "file_stem=0",
+    "folders=0",
+    "coherence=0",
+    "feedback=0",
+];
+
 /// What is switched off in turn, and how.
-const ABLATIONS: [(&str, &[&str]); 12] = [
-    (
-        "words only",
-        &[
-            "vector_share_code=0",
-            "vector_share_text=0",
-            "vector_share_symbol=0",
-            "called=0",
-            "vector_floor=9",
-        ],
-    ),
-    (
-        "words alone, no signal",
-        &[
-            "vector_share_code=0",
-            "vector_share_text=0",
-            "vector_share_symbol=0",
-            "vector_floor=9",
-            "called=0",
-            "coverage=0",
-            "defines_identifier=0",
-            "defines_words=0",
-            "file_stem=0",
-            "folders=0",
-            "coherence=0",
-            "feedback=0",
-        ],
-    ),
-    (
-        "vectors alone, no signal",
-        &[
-            "vector_share_code=1",
-            "vector_share_text=1",
-            "vector_share_symbol=1",
-            "vector_floor=-1",
-            "called=0",
-            "coverage=0",
-            "defines_identifier=0",
-            "defines_words=0",
-            "file_stem=0",
-            "folders=0",
-            "coherence=0",
-            "feedback=0",
-        ],
-    ),
-    ("no other forms of words", &["variant=0"]),
-    ("no words from the best passages", &["feedback=0"]),
-    ("no definitions", &["defines_identifier=0", "defines_words=0"]),
-    ("no file names", &["file_stem=0"]),
-    ("no folder names", &["folders=0"]),
-    ("no meaning of names", &["called=0"]),
-    ("no coherence of files", &["coherence=0"]),
-    ("no coverage", &["coverage=0"]),
+const ABLATIONS: [(&str, &[&[&str]]); 12] = [
+    ("words only", &[NO_VECTORS]),
+    ("words alone, no signal", &[NO_VECTORS, NO_SIGNALS]),
+    ("vectors alone, no signal", &[NO_WORDS, NO_SIGNALS]),
+    ("no other forms of words", &[&["variant=0"]]),
+    ("no words from the best passages", &[&["feedback=0"]]),
+    ("no definitions", &[&["defines_identifier=0", "defines_words=0"]]),
+    ("no file names", &[&["file_stem=0"]]),
+    ("no folder names", &[&["folders=0"]]),
+    ("no meaning of names", &[&["called=0"]]),
+    ("no coherence of files", &[&["coherence=0"]]),
+    ("no coverage", &[&["coverage=0"]]),
     (
         "no places (tests, examples, fronts, ...)",
-        &[
+        &[&[
             "tests=1",
             "examples=1",
             "vendored=1",
@@ -89,7 +63,7 @@ const ABLATIONS: [(&str, &[&str]); 12] = [
             "package_front=1",
             "declarations=1",
             "legacy=1",
-        ],
+        ]],
     ),
 ];
 
@@ -145,7 +119,12 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
         for (name, changes) in ABLATIONS {
             let scores: Vec<String> = corpora
                 .iter()
-                .map(|corpus| format!("{:.3}", corpus.ask(&binary, &[&given, changes].concat()).ndcg))
+                .map(|corpus| {
+                    format!(
+                        "{:.3}",
+                        corpus.ask(&binary, &[given.as_slice(), &changes.concat()].concat()).ndcg
+                    )
+                })
                 .collect();
             let line = format!("| {name} | {} |", scores.join(" | "));
             println!("{line}");

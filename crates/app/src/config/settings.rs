@@ -850,7 +850,7 @@ mod tests {
     }
 
     #[test]
-    fn d169_to_d180_defaults_of_the_specification() {
+    fn d081_d169_to_d180_defaults_of_the_specification() {
         let Resolved { settings: s, problems, warnings } = resolve(&[]);
         assert!(problems.is_empty() && warnings.is_empty(), "{problems:?} {warnings:?}");
         // D170

@@ -84,10 +84,27 @@ pub(crate) fn holders(view: &LexicalView, kind: IndexKind, token: &str) -> u64 {
     gather.term(token, Part::Body, &mut Scratch::default())
 }
 
-/// Whether a token stands in any text, perhaps a deleted one.
+/// Whether a token stands in any live text. What stood in deleted ones must not be known: answers do not depend on the
+/// past.
 pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
+    let term = Term::from_field_text(Field::from_field_id(0), token);
+    let lives = |segment: &SegmentView| {
+        let Some(mut blocks) = segment.body.read_block_postings(&term, IndexRecordOption::Basic)? else {
+            return Ok(false);
+        };
+        loop {
+            let entries = blocks.docs();
+            if entries.is_empty() {
+                return Ok(false);
+            }
+            if entries.iter().any(|entry| segment.packed[*entry as usize] & ALIVE != 0) {
+                return Ok(true);
+            }
+            blocks.advance();
+        }
+    };
     view.segments.iter().any(|segment| {
-        unpanicked(|| Ok(segment.body.terms().term_ord(token)?.is_some())).unwrap_or_else(|error| {
+        unpanicked(|| lives(segment)).unwrap_or_else(|error| {
             tracing::warn!(%error, "a segment of the lexical index cannot be read");
             false
         })
@@ -130,11 +147,9 @@ pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
             tracing::warn!(%error, "a segment of the lexical index cannot be read");
         }
     }
-    let live = |token: &str| KINDS.iter().any(|kind| holders(view, *kind, token) > 0);
-    found.into_iter().map(|(_, token)| token).filter(|token| live(token)).take(NEAR).collect()
+    found.into_iter().map(|(_, token)| token).filter(|token| knows(view, token)).take(NEAR).collect()
 }
 
-const KINDS: [IndexKind; 2] = [IndexKind::Text, IndexKind::Code];
 /// Spellings offered for one word.
 const NEAR: usize = 4;
 

@@ -352,6 +352,37 @@ proptest! {
 }
 
 #[test]
+fn d078_a_vector_is_labelled_with_its_chunk() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "alpha\n\nbeta"), put("b.md", "gamma")]);
+    index.publish().unwrap();
+    let snapshot = index.snapshot();
+    for word in ["alpha", "beta", "gamma"] {
+        let nearest = snapshot.vector(IndexKind::Text, &vector(word), 1, &[], None);
+        let chunks = snapshot.chunks(&[nearest[0].chunk]).unwrap();
+        assert_eq!((chunks[0].id, chunks[0].text.trim()), (nearest[0].chunk, word));
+    }
+}
+
+#[test]
+fn words_of_deleted_texts_are_not_known() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "lighthouse keeper"), put("b.md", "lighthouse")]);
+    index.publish().unwrap();
+    assert!(index.snapshot().knows("keeper"));
+    assert_eq!(index.snapshot().near("kepeer"), ["keeper"]);
+    assert_eq!(index.snapshot().holders(IndexKind::Text, "lighthouse"), 2);
+    apply(&index, vec![delete("a.md")]);
+    index.publish().unwrap();
+    assert!(!index.snapshot().knows("keeper"));
+    assert!(index.snapshot().near("kepeer").is_empty());
+    assert_eq!(index.snapshot().near("lihgthouse"), ["lighthouse"]);
+    assert_eq!(index.snapshot().holders(IndexKind::Text, "lighthouse"), 1);
+}
+
+#[test]
 fn answers_do_not_depend_on_a_long_history() {
     // Enough single publications for segments to be merged and vectors to be rewritten; and closing right after
     // a publication, while a merge is under way, leaves segments for the next opening to merge.

@@ -6,6 +6,7 @@ mod crash;
 mod escapes;
 mod faults;
 mod fresh;
+mod indexing;
 mod secrets;
 mod sessions;
 mod start;

@@ -44,7 +44,7 @@ fn d001_d056_d057_d065_d066_a_first_start_writes_how_to_connect() {
 }
 
 #[test]
-fn d047_d049_d052_events_are_json_lines() {
+fn d047_d048_d049_d052_events_are_json_lines() {
     let folder = Folder::from("//- a.txt\nhello\n");
     let server = serve(&folder);
     for name in ["index_loaded", "server_started", "connection", "scan_progress", "embed_progress"] {
@@ -96,7 +96,7 @@ fn d043_d044_d045_d046_people_read_where_to_connect() {
 }
 
 #[test]
-fn d060_d067_d069_the_corpus_is_summed_up() {
+fn d060_d067_d068_d069_the_corpus_is_summed_up() {
     let folder = Folder::from("//- a.rs\nfn a() {}\n//- b.md\n# B\n//- c.bin\n\u{0}\u{1}\n");
     let server = serve(&folder);
     server.stop().expect(0);
