@@ -4,6 +4,7 @@
 //! same question with the same bytes.
 
 pub mod answer;
+mod breakdown;
 pub mod candidates;
 mod definition;
 mod feedback;
@@ -19,8 +20,8 @@ pub mod snippet;
 pub mod weights;
 
 pub use answer::{Answer, extractive_answer};
+pub use breakdown::Breakdown;
 pub use filter::CompiledFilter;
-pub use fuse::Breakdown;
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};

@@ -3,9 +3,10 @@
 use index::Snapshot;
 use model::{EmbedError, Embedder, Failure, Hit, IndexKind, IndexUsed, Query};
 
+use crate::breakdown::Breakdown;
 use crate::candidates::{Pool, Question, gather};
 use crate::filter::CompiledFilter;
-use crate::fuse::{Breakdown, Ranking, Scored, TermWeights, merge, rank};
+use crate::fuse::{Ranking, Scored, TermWeights, merge, rank};
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
 use crate::route::{Reason, Routed, route};
