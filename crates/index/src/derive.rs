@@ -3,15 +3,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use model::{ChunkId, Embedder, IndexKind};
 
 use crate::batch::{Batch, DocChange};
 use crate::catalog::{Catalog, Outcome, ReplayRow};
 use crate::error::IndexError;
+use crate::feed::{Item, Want, Work, work};
 use crate::lexical::{self, Lexical, LexicalView, LexicalWriter, NewDoc, Slot, Verify, kind_index};
-use crate::vector::{self, Damage, Expected, PendingRow, VectorView, VectorWriter};
+use crate::vector::{self, Damage, Expected, VectorView, VectorWriter};
 
 /// Threads that build segments and vectors. Each holds a segment of some 24 MB.
 const THREADS: usize = 2;
@@ -19,16 +20,13 @@ const THREADS: usize = 2;
 /// Less text than this is not worth a second thread.
 const PARALLEL_BYTES: usize = 256 << 10;
 
-/// Chunks that a thread takes at a time: neighbours share their path and are embedded together.
-const GROUP: usize = 16;
-
 /// Files up to this size are checked byte by byte whenever they are opened; larger ones by [`Derived::verify`].
 pub(crate) const VERIFY_AT_OPEN: u64 = 4 << 20;
 
 /// Where a lexical index that is being replaced waits until the new one is complete.
 const DAMAGED_DIR: &str = "lexical.damaged";
 
-const KINDS: [IndexKind; 2] = [IndexKind::Text, IndexKind::Code];
+pub(crate) const KINDS: [IndexKind; 2] = [IndexKind::Text, IndexKind::Code];
 
 /// What a repair found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,20 +100,6 @@ struct VectorSide {
     kind: IndexKind,
     writer: VectorWriter,
     state: State,
-}
-
-/// A chunk on its way into the derived indices.
-struct Item<'a> {
-    doc: NewDoc<'a>,
-    to_lexical: bool,
-    vector: Want,
-}
-
-enum Want {
-    Nothing,
-    Embedding,
-    /// Bought earlier.
-    This(Vec<f32>),
 }
 
 /// What became of the vectors.
@@ -672,109 +656,4 @@ fn remove_leftovers(dir: &Path) {
     if dir.join(lexical::DIR_NAME).exists() {
         let _ = std::fs::remove_dir_all(dir.join(DAMAGED_DIR));
     }
-}
-
-/// What one thread did.
-struct Work {
-    lexical: Result<(), IndexError>,
-    rows: Vec<(usize, PendingRow)>,
-    failed: Vec<(ChunkId, String)>,
-    panicked: bool,
-}
-
-impl Work {
-    fn panicked() -> Work {
-        Work {
-            lexical: Err(IndexError::Lexical { detail: "a thread panicked".to_owned() }),
-            rows: Vec::new(),
-            failed: Vec::new(),
-            panicked: true,
-        }
-    }
-}
-
-fn work(
-    mut slot: Option<&mut Slot>,
-    items: &[Item<'_>],
-    next: &AtomicUsize,
-    embedder: &dyn Embedder,
-    strides: [usize; 2],
-) -> Work {
-    let mut done = Work { lexical: Ok(()), rows: Vec::new(), failed: Vec::new(), panicked: false };
-    loop {
-        let start = next.fetch_add(GROUP, Ordering::Relaxed);
-        if start >= items.len() {
-            return done;
-        }
-        let group = start..items.len().min(start + GROUP);
-        if let (Some(slot), Ok(())) = (&mut slot, &done.lexical) {
-            let added = items[group.clone()]
-                .iter()
-                .filter(|item| item.to_lexical)
-                .try_for_each(|item| slot.add(&item.doc));
-            done.lexical = added;
-        }
-        for (kind, stride) in KINDS.into_iter().zip(strides) {
-            let wanted: Vec<usize> = group
-                .clone()
-                .filter(|number| {
-                    items[*number].doc.kind == kind && matches!(items[*number].vector, Want::Embedding)
-                })
-                .collect();
-            embed(items, &wanted, kind, stride, embedder, &mut done);
-            for number in group.clone() {
-                if let (true, Want::This(bought)) = (items[number].doc.kind == kind, &items[number].vector) {
-                    done.rows.push((number, pending_row(&items[number].doc, bought, stride)));
-                }
-            }
-        }
-    }
-}
-
-/// Embeds some chunks together, and one by one if that fails, to know which of them it was.
-fn embed(
-    items: &[Item<'_>],
-    wanted: &[usize],
-    kind: IndexKind,
-    stride: usize,
-    embedder: &dyn Embedder,
-    done: &mut Work,
-) {
-    if wanted.is_empty() {
-        return;
-    }
-    let texts: Vec<&str> = wanted.iter().map(|number| items[*number].doc.text).collect();
-    match embed_checked(embedder, kind, &texts) {
-        Ok(vectors) => {
-            for (number, vector) in wanted.iter().zip(vectors) {
-                done.rows.push((*number, pending_row(&items[*number].doc, &vector, stride)));
-            }
-        }
-        Err(error) if wanted.len() == 1 => done.failed.push((items[wanted[0]].doc.id, error)),
-        Err(_) => {
-            for number in wanted {
-                embed(items, &[*number], kind, stride, embedder, done);
-            }
-        }
-    }
-}
-
-/// Embeds and makes sure that every vector is there and has its size.
-pub(crate) fn embed_checked(
-    embedder: &dyn Embedder,
-    kind: IndexKind,
-    texts: &[&str],
-) -> Result<Vec<Vec<f32>>, String> {
-    let vectors = embedder.embed(kind, texts).map_err(|error| error.to_string())?;
-    let dimensions = embedder.dimensions(kind);
-    if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimensions) {
-        return Err("the embedder returned vectors of another number or size".to_owned());
-    }
-    Ok(vectors)
-}
-
-fn pending_row(doc: &NewDoc<'_>, vector: &[f32], stride: usize) -> PendingRow {
-    let mut bytes = Vec::with_capacity(stride);
-    let scale = vector::quantize(vector, stride, &mut bytes);
-    PendingRow { doc: doc.doc_id as u32, ordinal: doc.ordinal, scale, vector: bytes.into_boxed_slice() }
 }

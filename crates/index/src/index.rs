@@ -12,6 +12,7 @@ use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded};
 use crate::derive::{self, Compacted, Derived, RepairReport, VERIFY_AT_OPEN};
 use crate::documents::Documents;
 use crate::error::IndexError;
+use crate::feed;
 use crate::ids::IdMap;
 use crate::lexical::{self, Lexical, LexicalView, Verify};
 use crate::snapshot::{Shared, Snapshot};
@@ -381,7 +382,7 @@ impl Index {
                 texts
                     .iter()
                     .map(|text| {
-                        let mut one = derive::embed_checked(&*self.embedder, kind, &[text])?;
+                        let mut one = feed::embed_checked(&*self.embedder, kind, &[text])?;
                         one.pop().ok_or_else(|| "no vector was returned".to_owned())
                     })
                     .collect()

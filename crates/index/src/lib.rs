@@ -17,6 +17,7 @@ mod catalog;
 mod derive;
 mod documents;
 mod error;
+mod feed;
 mod ids;
 mod index;
 mod lexical;
