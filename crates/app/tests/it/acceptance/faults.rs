@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 use testkit::scenario::Answers;
-use testkit::{Folder, Tree};
+use testkit::{Folder, Random, Tree};
 
 use super::{program, serve};
 
@@ -50,9 +50,11 @@ impl Drop for Mount {
 #[test]
 fn d033_d103_a_full_disk_is_an_error_and_not_an_accident() {
     let (folder, tree) = small_tree();
+    let mut random = Random::new(6);
     for number in 0..40 {
-        folder
-            .write(&format!("big/{number}.txt"), format!("{number} {}", "lorem ipsum dolor ".repeat(8_000)));
+        // Words nobody can compress: whatever the index keeps of them, it is more than the disk has.
+        let words: Vec<String> = (0..8_000).map(|_| format!("{:x}", random.number())).collect();
+        folder.write(&format!("big/{number}.txt"), words.join(" "));
     }
     let state = folder.outside().join("small");
     let Some(mount) = Mount::new(&state, "size=2m") else { return };
