@@ -100,6 +100,11 @@ impl Snapshot {
         lexical::near(&self.lexical, token)
     }
 
+    /// How many words the chunks of a kind have.
+    pub fn live_tokens(&self, kind: IndexKind) -> u64 {
+        self.lexical.live[lexical::kind_index(kind)].tokens
+    }
+
     /// How many chunks of a kind can be found.
     pub fn live_chunks(&self, kind: IndexKind) -> u64 {
         self.lexical.live[lexical::kind_index(kind)].chunks

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::IndexKind;
+use model::{Embedder, IndexKind};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::parse::{Parsed, is_stop_word};
@@ -15,6 +15,8 @@ use crate::weights::Weights;
 
 /// Passages that are believed.
 pub(crate) const PASSAGES: usize = 5;
+/// Passages that the vector leans on: a mean of more means nothing in particular.
+const LEANT_ON: usize = 3;
 /// Words taken from them.
 const WORDS: usize = 20;
 /// Words whose rarity is looked up, the most frequent first.
@@ -96,6 +98,28 @@ pub(crate) fn expanded(
         }
     }
     terms
+}
+
+/// Turns the query's vector a little towards the passages'.
+pub(crate) fn lean(
+    vector: &mut [f32],
+    embedder: &dyn Embedder,
+    kind: IndexKind,
+    passages: &[(f32, &StoredChunk)],
+    weights: &Weights,
+) {
+    let passages = &passages[..passages.len().min(LEANT_ON)];
+    let believed: f32 = passages.iter().map(|(score, _)| score).sum();
+    let texts: Vec<&str> = passages.iter().map(|(_, chunk)| chunk.text.as_str()).collect();
+    let Ok(embedded) = embedder.embed(kind, &texts) else { return };
+    for ((score, _), passage) in passages.iter().zip(embedded) {
+        let share = weights.lean * score / believed.max(f32::MIN_POSITIVE);
+        for (sum, value) in vector.iter_mut().zip(passage) {
+            *sum += share * value;
+        }
+    }
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|value| *value /= length.max(f32::MIN_POSITIVE));
 }
 
 /// A word in all the forms that were met.

@@ -16,6 +16,7 @@ use crate::definition::is_definition;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
 use crate::place::Place;
+use crate::versions::Versions;
 use crate::weights::{self, Weights};
 
 /// A chunk with its final score and how it came about.
@@ -132,6 +133,7 @@ pub fn rank(
         _ => weights.vector_share_text,
     };
 
+    let versions = Versions::among(candidates.iter().map(|candidate| candidate.chunk.rel_path.as_str()));
     let mut parts: Vec<Breakdown> = candidates
         .iter()
         .map(|candidate| {
@@ -140,7 +142,11 @@ pub fn rank(
             part.cosine = candidate.cosine.unwrap_or(0.0);
             part.called = candidate.path_cosine.max(0.0);
             part.vector = relative(candidate.cosine.map(above_zero), above_zero(best_cosine));
-            part.place = Place::of(&candidate.chunk.rel_path).factor(parsed, prefix, weights);
+            let StoredChunk { rel_path, text, .. } = &candidate.chunk;
+            part.place = Place::of_chunk(rel_path, text).factor(parsed, prefix, weights);
+            if versions.is_old(rel_path, parsed) {
+                part.place *= weights.older;
+            }
             part.repetition = 1.0;
             part
         })

@@ -17,6 +17,7 @@ pub mod place;
 pub mod route;
 pub mod search;
 pub mod snippet;
+mod versions;
 pub mod weights;
 
 pub use answer::{Answer, extractive_answer};

@@ -42,6 +42,14 @@ impl Place {
         }
     }
 
+    /// The same with a look at the text: a front that does the work itself is a file like any other.
+    pub fn of_chunk(path: &str, text: &str) -> Place {
+        match Place::of(path) {
+            Place::PackageFront if !passes_on(text) => Place::Ordinary,
+            place => place,
+        }
+    }
+
     /// The factor on the score, 1 where the query or the filter's prefix asks for such files.
     pub fn factor(self, query: &Parsed, prefix: &str, weights: &Weights) -> f32 {
         let (factor, words): (f32, &[&str]) = match self {
@@ -112,6 +120,47 @@ const PACKAGE_FRONTS: &[&str] = &[
     "doc.go",
 ];
 
+/// Whether most of the lines are comments or pass on what is defined elsewhere.
+fn passes_on(text: &str) -> bool {
+    let lines = text.lines().map(str::trim).filter(|line| line.len() > 2);
+    let (mut passed_on, mut own) = (0, 0);
+    for line in lines {
+        let is_list = line.ends_with(',') && !line.contains(['(', ':', '=']);
+        if is_list || PASSING_ON.iter().any(|word| line.starts_with(word)) {
+            passed_on += 1;
+        } else {
+            own += 1;
+        }
+    }
+    passed_on >= own
+}
+
+const PASSING_ON: &[&str] = &[
+    "import ",
+    "import{",
+    "from ",
+    "export *",
+    "export {",
+    "export type {",
+    "export default",
+    "pub use ",
+    "pub mod ",
+    "pub(crate) use ",
+    "use ",
+    "mod ",
+    "__all__",
+    "module.exports",
+    "exports.",
+    "package ",
+    "\"",
+    "'",
+    "#",
+    "//",
+    "/*",
+    "*",
+    "} from",
+];
+
 fn is_test_name(name: &str, stem: &str) -> bool {
     stem.starts_with("test_")
         || stem.ends_with("_test")
@@ -158,6 +207,15 @@ mod tests {
         ] {
             assert_eq!(Place::of(path), place, "{path}");
         }
+    }
+
+    #[test]
+    fn a_front_that_does_the_work_is_a_file_like_any_other() {
+        let front = "// All of it.\nexport * from './a';\nexport { b } from './b';\n";
+        let work = "import a from './a';\n\nconst defaults = {\n  timeout: 0,\n  adapter: pick(a),\n};\n";
+        assert_eq!(Place::of_chunk("lib/index.js", front), Place::PackageFront);
+        assert_eq!(Place::of_chunk("lib/index.js", work), Place::Ordinary);
+        assert_eq!(Place::of_chunk("tests/index.js", work), Place::Test);
     }
 
     #[test]

@@ -88,16 +88,19 @@ pub fn search(
         .map(|(kind, pool)| (kind, rank(&parsed, &terms, pool.candidates, filter.prefix(), &options.weights)))
         .collect();
 
-    let mostly_code = snapshot.live_chunks(IndexKind::Code) > snapshot.live_chunks(IndexKind::Text);
+    let mostly_code = snapshot.live_tokens(IndexKind::Code) > snapshot.live_tokens(IndexKind::Text);
     let prefer_code = mostly_code || parsed.is_symbol;
     let index_used = settle(routed, &rankings, prefer_code, &options.weights);
     rankings.retain(|(kind, _)| covers(index_used, *kind));
     let in_code =
         rankings.iter().any(|(kind, ranking)| *kind == IndexKind::Code && !ranking.scored.is_empty());
-    if parsed.is_symbol && in_code {
-        for (_, ranking) in rankings.iter_mut().filter(|(kind, _)| *kind == IndexKind::Text) {
-            ranking.strength *= options.weights.prose_for_symbol;
-        }
+    let prose = match (in_code, parsed.is_symbol) {
+        (true, true) => options.weights.prose_for_symbol,
+        (true, false) if mostly_code && index_used == IndexUsed::Both => options.weights.prose_beside_code,
+        _ => 1.0,
+    };
+    for (_, ranking) in rankings.iter_mut().filter(|(kind, _)| *kind == IndexKind::Text) {
+        ranking.strength *= prose;
     }
     let best = merge(rankings, query.k);
     let (hits, breakdowns) = best.into_iter().map(|scored| show(scored, &terms)).unzip();
@@ -114,8 +117,8 @@ fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
 /// The index that answers. An automatic choice is widened to both indices
 /// - when the chosen one found nothing and the other did, or
 /// - when nothing but the default spoke for text, and the code covers the words of the question clearly
-///   better than the text does. In a corpus that is mostly code a little better is enough, or as well if
-///   that is well: its few README files speak of everything, and its code is what is asked about.
+///   better than the text does. In a corpus that is mostly code well is enough: its few README files speak of
+///   everything, and its code is what is asked about.
 fn settle(
     routed: Routed,
     rankings: &[(IndexKind, Ranking)],
@@ -133,7 +136,7 @@ fn settle(
     }
     let (chosen, other) = (chosen.strength, other.strength);
     let better = if prefer_code {
-        other > chosen || (other == chosen && other >= weights.widen_floor)
+        other > chosen || other >= weights.widen_to_code
     } else {
         other >= weights.widen_floor && other >= chosen + weights.widen_margin
     };

@@ -65,7 +65,7 @@ weights! {
     /// Share of the vector ranking in the base score, over code ...
     vector_share_code = 0.85;
     /// ... over prose, where the words themselves say more ...
-    vector_share_text = 0.2;
+    vector_share_text = 0.4;
     /// ... and for a query that is one name, which is meant as it is spelled.
     vector_share_symbol = 0.3;
     /// The cosine that counts as nothing; the best of the index counts as 1.
@@ -88,7 +88,7 @@ weights! {
     /// What the file and its folder are called means what the query means, whatever the words.
     called = 0.4;
     /// The file as a whole is about the query: several of its chunks are candidates. More than this favours long files.
-    coherence = 0.2;
+    coherence = 0.3;
     /// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
     /// that repeats the rarest. Small, because long chunks hold many words by chance.
     coverage = 0.3;
@@ -105,18 +105,26 @@ weights! {
     vendored = 0.3;
     generated = 0.3;
     /// Package fronts (`__init__.py`, `index.ts`, `mod.rs`) re-export names that are defined elsewhere.
-    package_front = 0.6;
+    package_front = 0.4;
     /// Declarations without bodies (`.d.ts`, `.pyi`).
     declarations = 0.7;
     /// What is kept for the old ways of using something.
     legacy = 0.6;
+    /// An older version of what is there in a newer one.
+    older = 0.6;
     /// Prose that mentions a name, when the whole query is that name: its definition is meant.
     prose_for_symbol = 0.7;
+    /// Prose in a corpus that is mostly code, where the code answers too.
+    prose_beside_code = 0.7;
     /// Prose only: how much the words of the best passages count beside the query's own.
     feedback = 0.5;
+    /// ... and how much their vectors count beside the query's.
+    lean = 1.5;
     /// An automatic choice of index is widened when the other index covers the query's words better by this
     /// much of their weight.
     widen_margin = 0.15;
     /// ... and only if it covers at least this much: one shared common word is no reason.
     widen_floor = 0.5;
+    /// In a corpus that is mostly code, covering this much of a question's words is enough for code to be searched too.
+    widen_to_code = 0.3;
 }

@@ -64,16 +64,21 @@ pub(crate) fn gather(question: &Question<'_>, kind: IndexKind) -> Result<Pool, F
     if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
         let best = best_passages(&candidates, weights);
         let terms = feedback::expanded(snapshot, parsed, &best, weights);
-        let more = gathered.round(&terms, 0, weights)?;
-        // What only the first round found was still found by words.
+        let nearest = match gathered.vector.as_mut().filter(|_| !embedder.is_costly()) {
+            Some(vector) => {
+                feedback::lean(vector, embedder, kind, &best, weights);
+                limit
+            }
+            None => 0,
+        };
+        let more = gathered.round(&terms, nearest, weights)?;
         for candidate in &mut candidates {
-            candidate.lexical = candidate.lexical.map(|_| 0.0);
+            let (words, cosine) = gathered.known.get(&candidate.chunk.id).copied().unwrap_or_default();
+            // What only the first round found was still found by words.
+            candidate.lexical = words.or(candidate.lexical.map(|_| 0.0));
+            candidate.cosine = cosine;
         }
         candidates.extend(more);
-        for candidate in &mut candidates {
-            let scores = gathered.known.get(&candidate.chunk.id).copied().unwrap_or_default();
-            candidate.lexical = scores.0.or(candidate.lexical);
-        }
     }
     if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
         name_files(&mut candidates, embedder, kind, vector);
@@ -102,7 +107,7 @@ struct Gathered<'a> {
     filter: &'a CompiledFilter,
     limit: usize,
     vector: Option<Vec<f32>>,
-    /// By words in the last round, and by vector in any.
+    /// What was met in any round, with its scores by words and by vector in the last.
     known: HashMap<ChunkId, (Option<f32>, Option<f32>)>,
 }
 
@@ -115,7 +120,7 @@ impl Gathered<'_> {
         weights: &Weights,
     ) -> Result<Vec<Candidate>, Failure> {
         let by_words = lexical::candidates(self.snapshot, self.kind, terms, self.filter, self.limit);
-        self.known.values_mut().for_each(|scores| scores.0 = None);
+        self.known.values_mut().for_each(|scores| *scores = (None, None));
         let mut order = Vec::with_capacity(by_words.len() + nearest);
         for ranked in &by_words {
             if !self.known.contains_key(&ranked.chunk) {
@@ -125,7 +130,8 @@ impl Gathered<'_> {
         }
         // What the words found is wanted with its cosine, however far down the vectors have it.
         if let Some(vector) = &self.vector {
-            for ranked in vector::candidates(self.snapshot, self.kind, vector, self.filter, nearest, &order) {
+            let known: Vec<ChunkId> = self.known.keys().copied().collect();
+            for ranked in vector::candidates(self.snapshot, self.kind, vector, self.filter, nearest, &known) {
                 match self.known.get_mut(&ranked.chunk) {
                     Some(known) => known.1 = Some(ranked.score),
                     // Looking a chunk up costs more than all the arithmetic on it, so the far ones are left at once.

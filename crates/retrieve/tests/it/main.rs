@@ -1,4 +1,5 @@
 //! Searches over a real index: routing, widening, filters, order, snippets.
 
 mod corpus;
+mod properties;
 mod search;
