@@ -72,6 +72,10 @@ pub(crate) enum Action {
     Declare(Declared),
     /// As [`Rule::Wrap`] with its text.
     Wrap,
+    /// Belongs to the declaration that follows; with the bytes of its documentation, if it is that.
+    Lead(Option<(usize, usize)>),
+    /// More of a declaration that was made before: what is inside is inside that.
+    Reopen(u32, ScopeKind),
 }
 
 /// A declaration as an adapter found it; the walk adds where it stands.

@@ -38,7 +38,7 @@ pub(crate) fn doc_line(comment: &str) -> Option<String> {
 
 fn strip_markers(line: &str) -> &str {
     let line = line.trim();
-    let line = line.strip_prefix("<!--").unwrap_or(line);
+    let line = line.strip_prefix("<!--").unwrap_or(line).trim_matches('"');
     let line = line.trim_start_matches(['/', '*', '!', '#', ';', '%']);
     let line = line.strip_prefix("{-").unwrap_or(line).trim_start_matches("--").trim_start_matches("[[");
     let line = line.trim_start().trim_start_matches(['|', '^']).trim_start();

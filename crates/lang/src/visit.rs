@@ -127,6 +127,13 @@ impl<'s> Visit<'s> {
         self.declared(kind, node, node.child_by_field_name("name")?)
     }
 
+    /// The declaration among those around the current node's siblings that was made last.
+    pub(crate) fn sibling(&self) -> Option<u32> {
+        let level = self.scopes.len() as u32;
+        let at = self.symbols.iter().rposition(|symbol| symbol.level <= level)?;
+        (self.symbols[at].level == level).then_some(at as u32)
+    }
+
     /// Where a declaration begins, after the attributes that the grammar puts inside it.
     pub(crate) fn head(&self, node: Node<'_>) -> (usize, usize) {
         let mut at = node;

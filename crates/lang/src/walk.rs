@@ -84,11 +84,11 @@ fn enter(visit: &mut Visit<'_>, node: Node<'_>, frame: &mut Frame) -> Option<Opt
             return None;
         }
         Rule::Comment => {
-            note_lead(frame, node, true);
+            note_lead(frame, node, Some((node.start_byte(), node.end_byte())));
             return None;
         }
         Rule::Attribute => {
-            note_lead(frame, node, false);
+            note_lead(frame, node, None);
             return Some(None);
         }
         Rule::Wrap(is_head) => return Some(Some(wrap(visit, frame, node, is_head))),
@@ -116,6 +116,15 @@ fn enter(visit: &mut Visit<'_>, node: Node<'_>, frame: &mut Frame) -> Option<Opt
                 return Some(None);
             }
             Action::Wrap => return Some(Some(wrap(visit, frame, node, true))),
+            Action::Lead(doc) => {
+                note_lead(frame, node, doc);
+                return None;
+            }
+            Action::Reopen(symbol, kind) => {
+                frame.lead = None;
+                visit.scopes.push(Scope { symbol, kind });
+                return Some(None);
+            }
             Action::Declare(declared) => Some(declared),
         },
     };
@@ -137,14 +146,13 @@ fn wrap(visit: &Visit<'_>, frame: &mut Frame, node: Node<'_>, is_head: bool) -> 
     Wrap { lead, head: outer.or_else(|| is_head.then(|| visit.head(node))) }
 }
 
-fn note_lead(frame: &mut Frame, node: Node<'_>, is_comment: bool) {
+fn note_lead(frame: &mut Frame, node: Node<'_>, comment: Option<(usize, usize)>) {
     let start_row = node.start_position().row;
     let end_row = crate::visit::end_row(node);
     // A comment behind something on its line belongs to that.
-    if is_comment && frame.lead.is_none() && frame.last_row == Some(start_row) {
+    if comment.is_some() && frame.lead.is_none() && frame.last_row == Some(start_row) {
         return;
     }
-    let comment = is_comment.then(|| (node.start_byte(), node.end_byte()));
     frame.lead = Some(match frame.lead {
         Some(lead) if lead.end_row + 1 >= start_row => Lead {
             start_row: lead.start_row,

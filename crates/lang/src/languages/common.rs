@@ -97,3 +97,35 @@ pub(super) fn constant(
     let end = long.map_or(declared.head_end, |value| value.start_byte());
     Some(declared.head_end(end))
 }
+
+/// Where the first child of one of these kinds begins: the end of a signature whose body is in no field.
+pub(super) fn body_start(node: Node<'_>, kinds: &[&str]) -> Option<usize> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).find(|child| kinds.contains(&child.kind())).map(|child| child.start_byte())
+}
+
+/// The types named in the fields `type` and `returns`, for grammars in which a type's name is a plain identifier.
+pub(super) fn typed(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    for field in ["type", "returns"] {
+        let mut at = node.child_by_field_name(field);
+        for _ in 0..8 {
+            let Some(part) = at else { break };
+            match part.kind() {
+                "identifier" | "name" => {
+                    visit.refer(ReferenceKind::Type, part, None);
+                    break;
+                }
+                "qualified_name" => {
+                    visit.use_path(ReferenceKind::Type, part);
+                    break;
+                }
+                _ => at = part.child_by_field_name("type").or_else(|| part.named_child(0)),
+            }
+        }
+    }
+    Action::Enter
+}
+
+pub(super) fn last_named(node: Node<'_>) -> Option<Node<'_>> {
+    node.named_child(u32::try_from(node.named_child_count().checked_sub(1)?).ok()?)
+}

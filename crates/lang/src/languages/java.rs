@@ -65,8 +65,7 @@ fn new(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         name = name.named_child(0).unwrap_or(name);
     }
     if name.kind() == "scoped_type_identifier" {
-        let last = name.named_child_count().saturating_sub(1) as u32;
-        name = name.named_child(last).unwrap_or(name);
+        name = common::last_named(name).unwrap_or(name);
     }
     visit.name_at(name);
     visit.refer(ReferenceKind::Instantiation, name, None);
