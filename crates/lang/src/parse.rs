@@ -57,9 +57,18 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
         return Parsed::nothing(language, Shortfall::SyntaxError { line: line(row) });
     }
     let table = language.table();
-    let Some(tree) = tree(table, source, limits) else {
+    let Some(mut tree) = tree(table, source, limits) else {
         return Parsed::nothing(language, Shortfall::TooHard);
     };
+    let rescued = tree.root_node().has_error().then(|| (adapter.rescue)(source)).flatten();
+    let mut source = source;
+    if let Some(rescued) = &rescued
+        && let Some(second) = self::tree(table, rescued, limits)
+        && !second.root_node().has_error()
+    {
+        tree = second;
+        source = rescued;
+    }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
     if let (Some(line), true) = (broken, adapter.all_or_nothing) {
         return Parsed::nothing(language, Shortfall::SyntaxError { line });

@@ -24,6 +24,8 @@ pub(crate) struct Adapter {
     pub(crate) shared: &'static [(&'static str, Rule)],
     /// Between the parts of a qualified name.
     pub(crate) separator: &'static str,
+    /// Another text on the same lines to try when the first does not parse.
+    pub(crate) rescue: fn(&str) -> Option<String>,
     /// A text with an error has no outline at all.
     pub(crate) all_or_nothing: bool,
 }
@@ -38,6 +40,7 @@ impl Adapter {
         rules: &[],
         shared: &[],
         separator: ".",
+        rescue: |_| None,
         all_or_nothing: false,
     };
 }

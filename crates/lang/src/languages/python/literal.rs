@@ -16,9 +16,7 @@ pub(super) fn value(source: &str, node: Node<'_>) -> Option<Value> {
     let mut cursor = node.walk();
     let parts: Vec<Node<'_>> = match node.kind() {
         "string" => vec![node],
-        "concatenated_string" => {
-            node.named_children(&mut cursor).filter(|part| part.kind() != "comment").collect()
-        }
+        "concatenated_string" => node.named_children(&mut cursor).filter(|part| !part.is_extra()).collect(),
         _ => return None,
     };
     let mut points = Vec::new();
@@ -54,6 +52,13 @@ pub(super) fn text(source: &str, node: Node<'_>) -> Option<String> {
         Value::Text { points, .. } => Some(points.into_iter().map(lossy).collect()),
         Value::Bytes(_) => None,
     }
+}
+
+/// A piece of a string's inside as text.
+pub(super) fn plain(inner: &str, raw: bool) -> Option<String> {
+    let mut points = Vec::new();
+    unescape(inner, raw, false, &mut points)?;
+    Some(points.into_iter().map(lossy).collect())
 }
 
 fn lossy(point: u32) -> char {

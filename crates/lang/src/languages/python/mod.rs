@@ -2,6 +2,7 @@
 
 mod literal;
 mod print;
+mod rescue;
 
 use tree_sitter::Node;
 
@@ -18,6 +19,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["python", "pypy"],
     grammar: tree_sitter_python::LANGUAGE,
     all_or_nothing: true,
+    rescue: rescue::rescue,
     rules: &[
         ("comment", Rule::Comment),
         ("decorated_definition", Rule::Wrap(false)),
@@ -37,7 +39,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("future_import_statement", Rule::On(import_from)),
         ("call", Rule::On(call)),
         ("type", Rule::On(types)),
-        ("print_statement", Rule::On(python_2)),
+        ("print_statement", Rule::On(print_)),
         ("exec_statement", Rule::On(python_2)),
         ("raise_statement", Rule::On(raise)),
         ("integer", Rule::On(integer)),
@@ -104,7 +106,7 @@ fn last_row(node: Node<'_>) -> usize {
         let last = (0..node.child_count())
             .rev()
             .filter_map(|index| node.child(index))
-            .find(|child| child.kind() != "comment" && child.start_byte() < child.end_byte());
+            .find(|child| !child.is_extra() && child.start_byte() < child.end_byte());
         match last {
             Some(child) => node = child,
             None => return node.end_position().row,
@@ -115,7 +117,7 @@ fn last_row(node: Node<'_>) -> usize {
 fn docstring(visit: &Visit<'_>, node: Node<'_>) -> Option<String> {
     let body = node.child_by_field_name("body")?;
     let mut cursor = body.walk();
-    let first = body.named_children(&mut cursor).find(|child| child.kind() != "comment")?;
+    let first = body.named_children(&mut cursor).find(|child| !child.is_extra())?;
     if first.kind() != "expression_statement" || first.named_child_count() != 1 {
         return None;
     }
@@ -257,6 +259,14 @@ fn types(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 fn python_2(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     visit.shortfall = Some(Shortfall::SyntaxError { line: line(node.start_position().row) });
     Action::Skip
+}
+
+/// `print >> f, x` is an operation on a name, and a tuple.
+fn print_(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    match node.named_child(0) {
+        Some(first) if first.kind() == "chevron" => Action::Enter,
+        _ => python_2(visit, node),
+    }
 }
 
 fn raise(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

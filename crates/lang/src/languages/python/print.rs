@@ -91,8 +91,8 @@ impl Printer<'_> {
             }
             "float" => atom(literal::float(self.text(node)).unwrap_or_else(|| self.as_written(node))),
             "string" | "concatenated_string" => {
-                let value = literal::value(self.source, node);
-                atom(value.map_or_else(|| self.as_written(node), |value| literal::repr(&value)))
+                let plain = literal::value(self.source, node).map(|value| literal::repr(&value));
+                atom(plain.or_else(|| self.format_string(node)).unwrap_or_else(|| self.as_written(node)))
             }
             "type" | "parenthesized_expression" => match first_named(node) {
                 Some(inner) => {
@@ -128,14 +128,14 @@ impl Printer<'_> {
             }
             "generic_type" => {
                 let mut cursor = node.walk();
-                let mut parts = node.named_children(&mut cursor).filter(|child| child.kind() != "comment");
+                let mut parts = node.named_children(&mut cursor).filter(|child| !child.is_extra());
                 let (Some(name), Some(list)) = (parts.next(), parts.next()) else {
                     return atom(self.as_written(node));
                 };
                 let name = self.print(name, ATOM);
                 let mut cursor = list.walk();
                 let items: Vec<Node<'_>> =
-                    list.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+                    list.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
                 let inside = self.subscript(list, &items);
                 atom(format!("{name}[{inside}]"))
             }
@@ -192,7 +192,7 @@ impl Printer<'_> {
             "conditional_expression" => {
                 let mut cursor = node.walk();
                 let parts: Vec<Node<'_>> =
-                    node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+                    node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
                 let [body, test, other] = parts[..] else { return atom(self.as_written(node)) };
                 let (body, test) = (self.print(body, TEST + 1), self.print(test, TEST + 1));
                 (TEST, format!("{body} if {test} else {}", self.print(other, TEST)))
@@ -227,7 +227,7 @@ impl Printer<'_> {
     fn all(&mut self, node: Node<'_>, place: Binding) -> Vec<String> {
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> =
-            node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+            node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
         children.into_iter().map(|child| self.print(child, place)).collect()
     }
 
@@ -244,6 +244,10 @@ impl Printer<'_> {
         match items {
             [one] if !has_comma(node) => {
                 let inner = innermost(*one);
+                // `A[*b]` is a tuple of one.
+                if inner.kind() == "list_splat" || inner.kind() == "splat_type" {
+                    return format!("{},", self.print(inner, TEST));
+                }
                 if inner.kind() == "tuple" && inner.named_child_count() > 0 {
                     return self.bare(inner).1;
                 }
@@ -280,7 +284,7 @@ impl Printer<'_> {
     fn arguments(&mut self, list: Node<'_>) -> String {
         let mut cursor = list.walk();
         let children: Vec<Node<'_>> =
-            list.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+            list.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
         let (keywords, positional): (Vec<_>, Vec<_>) = children
             .into_iter()
             .partition(|child| matches!(child.kind(), "keyword_argument" | "dictionary_splat"));
@@ -298,7 +302,7 @@ impl Printer<'_> {
     fn parameters(&mut self, list: Node<'_>) -> String {
         let mut cursor = list.walk();
         let children: Vec<Node<'_>> =
-            list.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+            list.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
         children.into_iter().map(|child| self.parameter(child)).collect::<Vec<_>>().join(", ")
     }
 
@@ -322,6 +326,66 @@ impl Printer<'_> {
             "positional_separator" => "/".into(),
             _ => self.print(node, ATOM),
         }
+    }
+
+    /// `f'…'`, in the first kind of quotes that needs no escapes.
+    fn format_string(&mut self, node: Node<'_>) -> Option<String> {
+        let mut cursor = node.walk();
+        let strings: Vec<Node<'_>> = match node.kind() {
+            "string" => vec![node],
+            _ => node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect(),
+        };
+        let mut out = String::new();
+        for string in strings {
+            let prefix = self.text(string.child(0)?).trim_end_matches(['\'', '"']).to_ascii_lowercase();
+            let (formatted, raw) = (prefix.contains('f'), prefix.contains('r'));
+            let mut cursor = string.walk();
+            let parts: Vec<Node<'_>> = string.named_children(&mut cursor).collect();
+            for part in parts {
+                match part.kind() {
+                    "string_start" | "string_end" => {}
+                    "interpolation" => out.push_str(&self.interpolation(part)?),
+                    _ if !formatted => {
+                        let text = literal::plain(self.text(part), raw)?;
+                        out.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                    }
+                    _ => out.push_str(&literal::plain(self.text(part), raw)?),
+                }
+            }
+        }
+        if out.contains('\\') || out.chars().any(char::is_control) {
+            return None;
+        }
+        let quote = ["'", "\"", "'''", "\"\"\""].into_iter().find(|quote| !out.contains(quote))?;
+        Some(format!("f{quote}{out}{quote}"))
+    }
+
+    fn interpolation(&mut self, node: Node<'_>) -> Option<String> {
+        let expression = node.child_by_field_name("expression")?;
+        // `{x=}` stands for a text that only the source has.
+        let mut cursor = node.walk();
+        if node.children(&mut cursor).any(|child| child.kind() == "=") {
+            return None;
+        }
+        let value = self.print(expression, TEST + 1);
+        let space = if value.starts_with('{') { " " } else { "" };
+        let mut out = format!("{{{space}{value}");
+        if let Some(conversion) = node.child_by_field_name("type_conversion") {
+            out.push_str(self.text(conversion));
+        }
+        if let Some(format) = node.child_by_field_name("format_specifier") {
+            let mut from = format.start_byte();
+            let mut cursor = format.walk();
+            let inner: Vec<Node<'_>> = format.named_children(&mut cursor).collect();
+            for part in inner {
+                out.push_str(self.source.get(from..part.start_byte())?);
+                out.push_str(&self.interpolation(part)?);
+                from = part.end_byte();
+            }
+            out.push_str(self.source.get(from..format.end_byte())?);
+        }
+        out.push('}');
+        Some(out)
     }
 
     fn comprehension(&mut self, node: Node<'_>) -> String {
@@ -390,8 +454,7 @@ impl Printer<'_> {
 
     fn comparison(&mut self, node: Node<'_>) -> (Binding, String) {
         let mut cursor = node.walk();
-        let children: Vec<Node<'_>> =
-            node.children(&mut cursor).filter(|child| child.kind() != "comment").collect();
+        let children: Vec<Node<'_>> = node.children(&mut cursor).filter(|child| !child.is_extra()).collect();
         let mut out: Vec<String> = Vec::new();
         for child in children {
             if child.is_named() {
@@ -410,7 +473,7 @@ fn operator(node: Node<'_>) -> Option<&str> {
 
 fn first_named(node: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = node.walk();
-    node.named_children(&mut cursor).find(|child| child.kind() != "comment")
+    node.named_children(&mut cursor).find(|child| !child.is_extra())
 }
 
 fn innermost(mut node: Node<'_>) -> Node<'_> {

@@ -77,6 +77,7 @@ fn r028_signatures_as_python_prints_them() {
         ("def f(a=lambda x, y=1: (x, y))", "(a=lambda x, y=1: (x, y))"),
         ("def f(a: int | None = None, b=x[1:, ::2])", "(a: int | None=None, b=x[1:, ::2])"),
         ("def f(a='it\\'s', b=b'\\x00', c=u'x')", "(a=\"it's\", b=b'\\x00', c=u'x')"),
+        ("def f(a=f\"x{y!r:>{w}}\" 'z', b=A[*c])", "(a=f'x{y!r:>{w}}z', b=A[*c,])"),
         ("def f(a=sum(x for x in y if x))", "(a=sum((x for x in y if x)))"),
     ] {
         assert_eq!(signature(header), expected, "{header}");
@@ -124,6 +125,17 @@ fn r037_what_python_cannot_parse_has_no_outline() {
         let parsed = outline(source);
         assert!(parsed.symbols.is_empty() && parsed.references.is_empty(), "{source:?}");
         assert!(matches!(parsed.shortfall, Some(Shortfall::SyntaxError { .. })), "{source:?}");
+    }
+}
+
+#[test]
+fn what_only_the_grammar_refuses_is_read() {
+    for source in
+        ["def f():\n    (a.\n  b)\n    print >> c, 'd'\n", "from __future__ import *\ndef f():\n    pass\n"]
+    {
+        let parsed = outline(source);
+        assert_eq!(parsed.shortfall, None, "{source}");
+        assert_eq!(parsed.symbols.len(), 1, "{source}");
     }
 }
 
