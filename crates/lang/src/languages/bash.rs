@@ -1,0 +1,54 @@
+//! Bash and the shells that are written like it.
+
+use tree_sitter::Node;
+
+use super::common;
+use crate::reference::ReferenceKind;
+use crate::rules::{Action, Adapter, Rule};
+use crate::symbol::{ScopeKind, SymbolKind};
+use crate::visit::Visit;
+
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "bash",
+    extensions: &["sh", "bash", "zsh", "ksh", "bats", "ebuild", "eclass"],
+    file_names: &[
+        ".bashrc",
+        ".bash_profile",
+        ".bash_aliases",
+        ".bash_logout",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        "pkgbuild",
+        "apkbuild",
+        "gradlew",
+        "mvnw",
+        ".envrc",
+        ".xinitrc",
+    ],
+    interpreters: &["sh", "bash", "zsh", "ksh", "dash", "ash", "bats"],
+    grammar: tree_sitter_bash::LANGUAGE,
+    rules: &[
+        ("comment", Rule::Comment),
+        ("function_definition", Rule::Open(SymbolKind::Function, ScopeKind::Function)),
+        ("if_statement", Rule::Branch("if")),
+        ("for_statement", Rule::Branch("for")),
+        ("c_style_for_statement", Rule::Branch("for")),
+        ("while_statement", Rule::Branch("while")),
+        ("case_statement", Rule::Branch("case")),
+        ("command", Rule::On(command)),
+        ("raw_string", Rule::Skip),
+    ],
+    ..Adapter::DEFAULT
+};
+
+fn command(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let name = node.child_by_field_name("name").and_then(|name| name.named_child(0));
+    let Some(name) = name.filter(|name| name.kind() == "word") else { return Action::Enter };
+    match (visit.text(name), node.child_by_field_name("argument")) {
+        ("source" | ".", Some(path)) => visit.import(path, common::unquoted(visit, path), None, None),
+        _ => visit.refer(ReferenceKind::Call, name, None),
+    }
+    Action::Enter
+}

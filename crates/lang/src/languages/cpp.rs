@@ -1,0 +1,58 @@
+//! C++, and the headers that may be C.
+
+use tree_sitter::Node;
+
+use super::{c, common};
+use crate::reference::ReferenceKind;
+use crate::rules::{Action, Adapter, Rule};
+use crate::symbol::{ScopeKind, SymbolKind};
+use crate::visit::Visit;
+
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "cpp",
+    extensions: &[
+        "cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "h", "ipp", "tpp", "inl", "ixx", "cppm", "cu",
+        "cuh", "ino",
+    ],
+    grammar: tree_sitter_cpp::LANGUAGE,
+    rules: &[
+        ("class_specifier", Rule::On(c::record)),
+        ("namespace_definition", Rule::On(namespace)),
+        ("template_declaration", Rule::Wrap(true)),
+        ("alias_declaration", Rule::Declare(SymbolKind::Type)),
+        ("concept_definition", Rule::Declare(SymbolKind::Type)),
+        ("field_declaration", Rule::On(c::declaration)),
+        ("try_statement", Rule::Branch("try")),
+        ("base_class_clause", Rule::On(base_classes)),
+        ("new_expression", Rule::On(new)),
+        ("raw_string_literal", Rule::Skip),
+    ],
+    shared: c::SHARED,
+    ..Adapter::DEFAULT
+};
+
+fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
+    visit.name_at(name);
+    let text = visit.text(name).replace("::", ".").replace(' ', "");
+    let declared = visit.declared_as(SymbolKind::Namespace, node, text, name.start_position().row);
+    Action::Declare(declared.opens(ScopeKind::Module))
+}
+
+fn base_classes(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let mut cursor = node.walk();
+    for base in node.named_children(&mut cursor) {
+        if matches!(base.kind(), "type_identifier" | "qualified_identifier" | "template_type") {
+            common::base_type(visit, base);
+        }
+    }
+    Action::Enter
+}
+
+fn new(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    if let Some(name) = node.child_by_field_name("type") {
+        visit.name_at(name);
+        visit.use_path(ReferenceKind::Instantiation, name);
+    }
+    Action::Enter
+}

@@ -1,0 +1,97 @@
+//! Go.
+
+use tree_sitter::Node;
+
+use super::common;
+use crate::reference::ReferenceKind;
+use crate::rules::{Action, Adapter, Rule};
+use crate::symbol::{ScopeKind, SymbolKind};
+use crate::visit::Visit;
+
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "go",
+    extensions: &["go"],
+    grammar: tree_sitter_go::LANGUAGE,
+    rules: &[
+        ("comment", Rule::Comment),
+        ("function_declaration", Rule::On(common::function)),
+        ("method_declaration", Rule::On(method)),
+        ("method_elem", Rule::Declare(SymbolKind::Method)),
+        ("type_declaration", Rule::Wrap(false)),
+        ("const_declaration", Rule::Wrap(false)),
+        ("var_declaration", Rule::Wrap(false)),
+        ("type_spec", Rule::On(type_)),
+        ("type_alias", Rule::Declare(SymbolKind::Type)),
+        ("const_spec", Rule::On(constant)),
+        ("var_spec", Rule::On(constant)),
+        ("if_statement", Rule::Branch("if")),
+        ("for_statement", Rule::Branch("for")),
+        ("expression_switch_statement", Rule::Branch("switch")),
+        ("type_switch_statement", Rule::Branch("switch")),
+        ("select_statement", Rule::Branch("select")),
+        ("import_spec", Rule::On(import)),
+        ("call_expression", Rule::On(common::call)),
+        ("composite_literal", Rule::On(literal)),
+        ("type_identifier", Rule::On(common::type_name)),
+        ("interpreted_string_literal", Rule::Skip),
+        ("raw_string_literal", Rule::Skip),
+    ],
+    ..Adapter::DEFAULT
+};
+
+/// `func (s *Server) Run()` is `Server.Run`.
+fn method(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let mut at = node.child_by_field_name("receiver").and_then(|list| list.named_child(0));
+    let mut owner = None;
+    while let Some(part) = at {
+        if part.kind() == "type_identifier" {
+            owner = Some(visit.text(part).to_owned());
+            break;
+        }
+        at = part.child_by_field_name("type").or_else(|| part.named_child(0));
+    }
+    let declared = visit.named(SymbolKind::Method, node);
+    declared.map(|declared| declared.owner(owner).opens(ScopeKind::Function)).into()
+}
+
+fn type_(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let body = node.child_by_field_name("type");
+    let (kind, long) = match body.map(|body| body.kind()) {
+        Some("struct_type") => (SymbolKind::Struct, true),
+        Some("interface_type") => (SymbolKind::Interface, true),
+        _ => (SymbolKind::Type, false),
+    };
+    let Some(declared) = visit.named(kind, node) else { return Action::Enter };
+    let end = declared.head_end;
+    // `type T struct`, without what is in it.
+    let keyword = body.filter(|_| long).and_then(|body| body.child(0)).map_or(end, |word| word.end_byte());
+    let mut declared = declared.head_end(keyword).opens(ScopeKind::Class);
+    declared.signature =
+        Some(crate::text::one_line(&format!("type {}", visit.slice(declared.start, keyword))));
+    Action::Declare(declared)
+}
+
+fn constant(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let kind = if node.kind() == "const_spec" { SymbolKind::Const } else { SymbolKind::Variable };
+    let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
+    if visit.text(name) == "_" {
+        return Action::Enter;
+    }
+    common::constant(visit, kind, node, name, node.child_by_field_name("value")).into()
+}
+
+fn import(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    if let Some(path) = node.child_by_field_name("path") {
+        let alias = node.child_by_field_name("name").map(|name| visit.text(name));
+        visit.import(path, common::unquoted(visit, path), None, alias);
+    }
+    Action::Skip
+}
+
+fn literal(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    if let Some(name) = node.child_by_field_name("type").filter(|name| name.kind() == "type_identifier") {
+        visit.name_at(name);
+        visit.refer(ReferenceKind::Instantiation, name, None);
+    }
+    Action::Enter
+}

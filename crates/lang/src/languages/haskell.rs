@@ -1,0 +1,136 @@
+//! Haskell.
+
+use tree_sitter::Node;
+
+use super::common;
+use crate::reference::ReferenceKind;
+use crate::rules::{Action, Adapter, Rule};
+use crate::symbol::{ScopeKind, SymbolKind};
+use crate::visit::{Visit, end_row, line};
+
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "haskell",
+    extensions: &["hs", "hs-boot"],
+    interpreters: &["runhaskell", "runghc", "stack"],
+    grammar: tree_sitter_haskell::LANGUAGE,
+    rules: &[
+        ("comment", Rule::Comment),
+        ("haddock", Rule::Comment),
+        ("pragma", Rule::Attribute),
+        ("header", Rule::On(header)),
+        ("signature", Rule::On(function)),
+        ("function", Rule::On(function)),
+        ("bind", Rule::On(function)),
+        ("data_type", Rule::On(data)),
+        ("newtype", Rule::On(data)),
+        ("type_synonym", Rule::Declare(SymbolKind::Type)),
+        ("type_family", Rule::Declare(SymbolKind::Type)),
+        ("data_family", Rule::Declare(SymbolKind::Type)),
+        ("class", Rule::On(class)),
+        ("instance", Rule::On(class)),
+        ("local_binds", Rule::On(local)),
+        ("import", Rule::On(import)),
+        ("apply", Rule::On(apply)),
+        ("name", Rule::On(common::type_name)),
+    ],
+    ..Adapter::DEFAULT
+};
+
+fn header(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(name) = node.child_by_field_name("module") else { return Action::Skip };
+    let declared = visit.declared(SymbolKind::Module, node, name);
+    declared.map(|declared| declared.head_end(name.end_byte()).leaf()).into()
+}
+
+/// A signature and the equations after it are one function.
+fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
+    if visit.scope_kind() == ScopeKind::Function {
+        return Action::Enter;
+    }
+    let text = visit.text(name);
+    if let Some(before) = visit.sibling()
+        && let Some(symbol) = visit.symbols.get_mut(before as usize)
+        && symbol.name == text
+        && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
+    {
+        symbol.end_line = symbol.end_line.max(line(end_row(node)));
+        visit.name_at(name);
+        return Action::Reopen(before, ScopeKind::Function);
+    }
+    let kind = visit.callable();
+    let Some(declared) = visit.declared(kind, node, name) else { return Action::Enter };
+    let end = node.child_by_field_name("match").map_or(declared.head_end, |body| body.start_byte());
+    let end = if node.kind() == "signature" { declared.head_end } else { end };
+    Action::Declare(declared.head_end(end).opens(ScopeKind::Function))
+}
+
+/// `where` and `let` have no declarations of interest; the uses in them have.
+fn local(_: &mut Visit<'_>, _: Node<'_>) -> Action {
+    Action::Enter
+}
+
+fn data(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let kind = if node.kind() == "newtype" { SymbolKind::Struct } else { SymbolKind::Type };
+    let Some(declared) = visit.named(kind, node) else { return Action::Enter };
+    let body = node.child_by_field_name("constructors").or_else(|| node.child_by_field_name("constructor"));
+    let end = body.map_or(declared.head_end, |body| body.start_byte());
+    let head = visit.slice(declared.start, end).trim_end();
+    let end = declared.start + head.strip_suffix('=').unwrap_or(head).len();
+    Action::Declare(declared.head_end(end).opens(ScopeKind::Class))
+}
+
+fn class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
+    let patterns = node.child_by_field_name("patterns");
+    let (kind, text) = match (node.kind(), patterns) {
+        // An instance is told from others by its types.
+        ("instance", Some(patterns)) => {
+            visit.refer(ReferenceKind::Inheritance, name, None);
+            let types = visit.text(patterns).split_whitespace().collect::<Vec<_>>().join(" ");
+            (SymbolKind::Instance, format!("{} {types}", visit.text(name)))
+        }
+        ("instance", None) => (SymbolKind::Instance, visit.text(name).to_owned()),
+        _ => (SymbolKind::Class, visit.text(name).to_owned()),
+    };
+    visit.name_at(name);
+    let mut declared = visit.declared_as(kind, node, text, name.start_position().row);
+    crate::text::truncate(&mut declared.name, 100);
+    let body = node.child_by_field_name("declarations").map_or(declared.head_end, |body| body.start_byte());
+    Action::Declare(declared.head_end(body).opens(ScopeKind::Class))
+}
+
+fn import(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(module) = node.child_by_field_name("module") else { return Action::Skip };
+    let alias = node.child_by_field_name("alias").map(|alias| visit.text(alias));
+    let text = visit.text(module);
+    let mut named = false;
+    if let Some(list) = node.child_by_field_name("names") {
+        let mut cursor = list.walk();
+        for item in list.children_by_field_name("name", &mut cursor) {
+            if let Some(name) = item.named_child(0) {
+                named = true;
+                visit.import(name, text, Some(visit.text(name)), alias);
+            }
+        }
+    }
+    if !named {
+        visit.import(module, text, None, alias);
+    }
+    Action::Skip
+}
+
+fn apply(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(callee) = node.child_by_field_name("function") else { return Action::Enter };
+    match callee.kind() {
+        "variable" => visit.refer(ReferenceKind::Call, callee, None),
+        "constructor" => visit.refer(ReferenceKind::Instantiation, callee, None),
+        "qualified" => {
+            if let Some(name) = callee.child_by_field_name("id") {
+                visit.refer(ReferenceKind::Call, name, callee.child_by_field_name("module"));
+            }
+        }
+        _ => {}
+    }
+    Action::Enter
+}

@@ -1,0 +1,73 @@
+//! Java.
+
+use tree_sitter::Node;
+
+use super::common;
+use crate::reference::ReferenceKind;
+use crate::rules::{Action, Adapter, Rule};
+use crate::symbol::{ScopeKind, SymbolKind};
+use crate::visit::Visit;
+
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "java",
+    extensions: &["java"],
+    grammar: tree_sitter_java::LANGUAGE,
+    rules: &[
+        ("line_comment", Rule::Comment),
+        ("block_comment", Rule::Comment),
+        ("annotation", Rule::Attribute),
+        ("marker_annotation", Rule::Attribute),
+        ("class_declaration", Rule::Open(SymbolKind::Class, ScopeKind::Class)),
+        ("interface_declaration", Rule::Open(SymbolKind::Interface, ScopeKind::Class)),
+        ("annotation_type_declaration", Rule::Open(SymbolKind::Interface, ScopeKind::Class)),
+        ("enum_declaration", Rule::Open(SymbolKind::Enum, ScopeKind::Class)),
+        ("record_declaration", Rule::Open(SymbolKind::Record, ScopeKind::Class)),
+        ("method_declaration", Rule::Open(SymbolKind::Method, ScopeKind::Function)),
+        ("annotation_type_element_declaration", Rule::Declare(SymbolKind::Method)),
+        ("constructor_declaration", Rule::Open(SymbolKind::Constructor, ScopeKind::Function)),
+        ("compact_constructor_declaration", Rule::Open(SymbolKind::Constructor, ScopeKind::Function)),
+        ("module_declaration", Rule::Open(SymbolKind::Module, ScopeKind::Module)),
+        ("if_statement", Rule::Branch("if")),
+        ("for_statement", Rule::Branch("for")),
+        ("enhanced_for_statement", Rule::Branch("for")),
+        ("while_statement", Rule::Branch("while")),
+        ("switch_expression", Rule::Branch("switch")),
+        ("try_statement", Rule::Branch("try")),
+        ("try_with_resources_statement", Rule::Branch("try")),
+        ("import_declaration", Rule::On(import)),
+        ("superclass", Rule::On(common::bases)),
+        ("super_interfaces", Rule::On(common::bases)),
+        ("extends_interfaces", Rule::On(common::bases)),
+        ("method_invocation", Rule::On(common::call_by_name)),
+        ("object_creation_expression", Rule::On(new)),
+        ("type_identifier", Rule::On(common::type_name)),
+        ("string_literal", Rule::Skip),
+    ],
+    ..Adapter::DEFAULT
+};
+
+fn import(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(path) = node.named_child(0) else { return Action::Skip };
+    let mut cursor = node.walk();
+    let all = node.named_children(&mut cursor).any(|child| child.kind() == "asterisk");
+    let text = visit.text(path);
+    match text.rsplit_once('.') {
+        _ if all => visit.import(path, text, Some("*"), None),
+        Some((module, name)) => visit.import(path, module, Some(name), None),
+        None => visit.import(path, text, None, None),
+    }
+    Action::Skip
+}
+
+fn new(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(mut name) = node.child_by_field_name("type") else { return Action::Enter };
+    if name.kind() == "generic_type" {
+        name = name.named_child(0).unwrap_or(name);
+    }
+    if name.kind() == "scoped_type_identifier" {
+        name = common::last_named(name).unwrap_or(name);
+    }
+    visit.name_at(name);
+    visit.refer(ReferenceKind::Instantiation, name, None);
+    Action::Enter
+}

@@ -1,0 +1,253 @@
+//! Python's numbers and strings: what they are, and how `repr` prints them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use tree_sitter::Node;
+
+/// The value of a string literal, or of several in a row. Surrogates are values too, so not characters.
+pub(super) enum Value {
+    Text { points: Vec<u32>, is_u: bool },
+    Bytes(Vec<u8>),
+}
+
+/// None for what only a running Python knows: f-strings and named characters.
+pub(super) fn value(source: &str, node: Node<'_>) -> Option<Value> {
+    let mut cursor = node.walk();
+    let parts: Vec<Node<'_>> = match node.kind() {
+        "string" => vec![node],
+        "concatenated_string" => node.named_children(&mut cursor).filter(|part| !part.is_extra()).collect(),
+        _ => return None,
+    };
+    let mut points = Vec::new();
+    let mut is_u = None;
+    let mut is_bytes = false;
+    for part in parts {
+        let literal = source.get(part.start_byte()..part.end_byte())?;
+        let quote = literal.find(['\'', '"'])?;
+        let (prefix, rest) = literal.split_at(quote);
+        let prefix = prefix.to_ascii_lowercase();
+        if prefix.contains(['f', 't']) {
+            return None;
+        }
+        is_u.get_or_insert(prefix == "u");
+        is_bytes = prefix.contains('b');
+        let width = if rest.starts_with("'''") || rest.starts_with("\"\"\"") { 3 } else { 1 };
+        let inner = rest.get(width..rest.len().checked_sub(width)?)?;
+        unescape(inner, prefix.contains('r'), is_bytes, &mut points)?;
+    }
+    if is_bytes {
+        return points
+            .into_iter()
+            .map(|point| u8::try_from(point).ok())
+            .collect::<Option<_>>()
+            .map(Value::Bytes);
+    }
+    Some(Value::Text { points, is_u: is_u.unwrap_or(false) })
+}
+
+/// The text of a string literal.
+pub(super) fn text(source: &str, node: Node<'_>) -> Option<String> {
+    match value(source, node)? {
+        Value::Text { points, .. } => Some(points.into_iter().map(lossy).collect()),
+        Value::Bytes(_) => None,
+    }
+}
+
+/// A piece of a string's inside as text.
+pub(super) fn plain(inner: &str, raw: bool) -> Option<String> {
+    let mut points = Vec::new();
+    unescape(inner, raw, false, &mut points)?;
+    Some(points.into_iter().map(lossy).collect())
+}
+
+fn lossy(point: u32) -> char {
+    char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn unescape(inner: &str, raw: bool, bytes: bool, out: &mut Vec<u32>) -> Option<()> {
+    let mut chars = inner.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' || raw {
+            out.push(c as u32);
+            continue;
+        }
+        let digits = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>, count| {
+            let mut number = 0;
+            for _ in 0..count {
+                number = number * 16 + chars.next()?.to_digit(16)?;
+            }
+            Some(number)
+        };
+        match chars.next()? {
+            '\n' => {}
+            '\\' => out.push('\\' as u32),
+            '\'' => out.push('\'' as u32),
+            '"' => out.push('"' as u32),
+            'a' => out.push(7),
+            'b' => out.push(8),
+            'f' => out.push(12),
+            'n' => out.push(10),
+            'r' => out.push(13),
+            't' => out.push(9),
+            'v' => out.push(11),
+            'x' => out.push(digits(&mut chars, 2)?),
+            'u' if !bytes => out.push(digits(&mut chars, 4)?),
+            'U' if !bytes => out.push(digits(&mut chars, 8)?),
+            'N' if !bytes => return None,
+            first @ '0'..='7' => {
+                let mut number = first.to_digit(8)?;
+                for _ in 0..2 {
+                    let Some(digit) = chars.peek().and_then(|c| c.to_digit(8)) else { break };
+                    number = number * 8 + digit;
+                    chars.next();
+                }
+                out.push(if bytes { number & 0xff } else { number });
+            }
+            other => out.extend(['\\' as u32, other as u32]),
+        }
+    }
+    Some(())
+}
+
+pub(super) fn repr(value: &Value) -> String {
+    match value {
+        Value::Text { points, is_u } => {
+            let mut out = String::from(if *is_u { "u" } else { "" });
+            quote(points, is_printable, &mut out);
+            out
+        }
+        Value::Bytes(bytes) => {
+            let points: Vec<u32> = bytes.iter().map(|byte| u32::from(*byte)).collect();
+            let mut out = String::from("b");
+            quote(&points, |point| (0x20..0x7f).contains(&point), &mut out);
+            out
+        }
+    }
+}
+
+fn quote(points: &[u32], printable: impl Fn(u32) -> bool, out: &mut String) {
+    let double = points.contains(&('\'' as u32)) && !points.contains(&('"' as u32));
+    let mark = if double { '"' } else { '\'' };
+    out.push(mark);
+    for point in points {
+        match *point {
+            9 => out.push_str("\\t"),
+            10 => out.push_str("\\n"),
+            13 => out.push_str("\\r"),
+            0x5c => out.push_str("\\\\"),
+            point if point == mark as u32 => out.extend(['\\', mark]),
+            point if printable(point) => out.push(lossy(point)),
+            point @ 0..=0xff => out.push_str(&format!("\\x{point:02x}")),
+            point @ 0x100..=0xffff => out.push_str(&format!("\\u{point:04x}")),
+            point => out.push_str(&format!("\\U{point:08x}")),
+        }
+    }
+    out.push(mark);
+}
+
+/// `str.isprintable` of one character.
+fn is_printable(point: u32) -> bool {
+    static HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[\p{C}\p{Z}]$").ok());
+    if point < 0x7f {
+        return point >= 0x20;
+    }
+    let Some(c) = char::from_u32(point) else { return false };
+    HIDDEN.as_ref().is_some_and(|hidden| !hidden.is_match(c.encode_utf8(&mut [0; 4])))
+}
+
+/// An integer literal in decimal.
+pub(super) fn integer(text: &str) -> Option<String> {
+    let text = text.replace('_', "").to_ascii_lowercase();
+    let (radix, digits) = match text.get(..2) {
+        Some("0x") => (16, &text[2..]),
+        Some("0o") => (8, &text[2..]),
+        Some("0b") => (2, &text[2..]),
+        _ => {
+            let digits = text.trim_start_matches('0');
+            return Some(if digits.is_empty() { "0".into() } else { digits.into() });
+        }
+    };
+    if let Ok(number) = u128::from_str_radix(digits, radix) {
+        return Some(number.to_string());
+    }
+    // Longer than any that matters, but a signature is exact: nine decimal digits a limb, lowest first.
+    if digits.len() > 4000 {
+        return None;
+    }
+    let mut limbs = vec![0_u64];
+    for digit in digits.chars() {
+        let mut carry = u64::from(digit.to_digit(radix)?);
+        for limb in &mut limbs {
+            let number = *limb * u64::from(radix) + carry;
+            *limb = number % 1_000_000_000;
+            carry = number / 1_000_000_000;
+        }
+        if carry > 0 {
+            limbs.push(carry);
+        }
+    }
+    let mut out = limbs.pop()?.to_string();
+    for limb in limbs.iter().rev() {
+        out.push_str(&format!("{limb:09}"));
+    }
+    Some(out)
+}
+
+/// A float or imaginary literal as `repr` prints it.
+pub(super) fn float(text: &str) -> Option<String> {
+    let text = text.replace('_', "");
+    match text.strip_suffix(['j', 'J']) {
+        Some(digits) => {
+            let number: f64 = digits.parse().ok()?;
+            let out = shortest(number);
+            Some(format!("{}j", out.strip_suffix(".0").unwrap_or(&out)))
+        }
+        None => Some(shortest(text.parse().ok()?)),
+    }
+}
+
+fn shortest(number: f64) -> String {
+    if number.is_infinite() {
+        return "1e309".into();
+    }
+    let scientific = format!("{number:e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        return format!("{number:?}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{float, integer};
+
+    #[test]
+    fn numbers_print_as_repr_does() {
+        for (literal, expected) in [
+            ("1e3", "1000.0"),
+            ("1e16", "1e+16"),
+            ("0.0001", "0.0001"),
+            ("1e-5", "1e-05"),
+            (".5", "0.5"),
+            ("1e999", "1e309"),
+            ("1_0.0", "10.0"),
+            ("2j", "2j"),
+            ("1.5J", "1.5j"),
+        ] {
+            assert_eq!(float(literal).as_deref(), Some(expected), "{literal}");
+        }
+        for (literal, expected) in [
+            ("0xff", "255"),
+            ("0o17", "15"),
+            ("1_000", "1000"),
+            ("00", "0"),
+            ("0x100000000000000000000000000000000", "340282366920938463463374607431768211456"),
+        ] {
+            assert_eq!(integer(literal).as_deref(), Some(expected), "{literal}");
+        }
+    }
+}

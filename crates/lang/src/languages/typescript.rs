@@ -1,0 +1,56 @@
+//! TypeScript: JavaScript's rules and those for types.
+
+use tree_sitter::Node;
+
+use super::{common, javascript};
+use crate::reference::ReferenceKind;
+use crate::rules::{Action, Adapter, Rule};
+use crate::symbol::{ScopeKind, SymbolKind};
+use crate::visit::Visit;
+
+pub(crate) static ADAPTER: Adapter = Adapter {
+    name: "typescript",
+    extensions: &["ts", "mts", "cts"],
+    interpreters: &["ts-node", "deno", "tsx"],
+    grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+    rules: TYPES,
+    shared: javascript::SHARED,
+    ..Adapter::DEFAULT
+};
+
+pub(super) const TYPES: &[(&str, Rule)] = &[
+    ("abstract_class_declaration", Rule::Open(SymbolKind::Class, ScopeKind::Class)),
+    ("interface_declaration", Rule::Open(SymbolKind::Interface, ScopeKind::Class)),
+    ("type_alias_declaration", Rule::On(alias)),
+    ("enum_declaration", Rule::Open(SymbolKind::Enum, ScopeKind::Class)),
+    ("internal_module", Rule::On(namespace)),
+    ("module", Rule::On(namespace)),
+    ("ambient_declaration", Rule::Wrap(true)),
+    ("function_signature", Rule::On(common::function)),
+    ("method_signature", Rule::On(javascript::method)),
+    ("abstract_method_signature", Rule::On(javascript::method)),
+    ("public_field_definition", Rule::On(javascript::field)),
+    ("extends_clause", Rule::On(extends)),
+    ("extends_type_clause", Rule::On(common::bases)),
+    ("implements_clause", Rule::On(common::bases)),
+    ("type_identifier", Rule::On(common::type_name)),
+];
+
+fn alias(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    visit.named(SymbolKind::Type, node).into()
+}
+
+fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
+    let text = common::unquoted(visit, name).to_owned();
+    visit.name_at(name);
+    let declared = visit.declared_as(SymbolKind::Namespace, node, text, name.start_position().row);
+    Action::Declare(declared.opens(ScopeKind::Module))
+}
+
+fn extends(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    if let Some(base) = node.child_by_field_name("value") {
+        visit.use_path(ReferenceKind::Inheritance, base);
+    }
+    Action::Enter
+}

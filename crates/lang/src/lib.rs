@@ -1,0 +1,26 @@
+//! From source text to its structure: outline, imports, calls, references and the places where a chunk may end.
+//!
+//! Everything comes from one walk over one tree-sitter tree, driven by a table of rules per language. Rules are
+//! functions and not queries because a walk visits each node once and needs no compilation when a process starts.
+//! No function here fails: broken, hostile and enormous sources give what could be read and a [`Shortfall`].
+
+mod boundary;
+mod language;
+mod languages;
+mod limits;
+mod parse;
+mod reference;
+mod rules;
+mod shortfall;
+mod symbol;
+mod text;
+mod visit;
+mod walk;
+
+pub use boundary::{Boundary, boundaries};
+pub use language::Language;
+pub use limits::Limits;
+pub use parse::{Parsed, parse};
+pub use reference::{Import, Reference, ReferenceKind};
+pub use shortfall::Shortfall;
+pub use symbol::{ScopeKind, Symbol, SymbolKind};

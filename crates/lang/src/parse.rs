@@ -1,0 +1,144 @@
+//! Source text in, structure out, within limits.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use tree_sitter::{ParseOptions, Parser, Tree};
+
+use crate::rules::Table;
+use crate::visit::{Visit, line};
+use crate::walk::{sort, walk};
+use crate::{Import, Language, Limits, Reference, ReferenceKind, Shortfall, Symbol};
+
+/// What a file declares and uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    pub language: Language,
+    /// The outline, by first line, last line, name, kind.
+    pub symbols: Vec<Symbol>,
+    pub imports: Vec<Import>,
+    /// In the order of the text, calls and imports among them.
+    pub references: Vec<Reference>,
+    /// Why something is missing, if anything is.
+    pub shortfall: Option<Shortfall>,
+}
+
+impl Parsed {
+    pub fn calls(&self) -> impl Iterator<Item = &Reference> {
+        self.references
+            .iter()
+            .filter(|use_| matches!(use_.kind, ReferenceKind::Call | ReferenceKind::Instantiation))
+    }
+
+    fn nothing(language: Language, shortfall: Shortfall) -> Parsed {
+        Parsed {
+            language,
+            symbols: Vec::new(),
+            imports: Vec::new(),
+            references: Vec::new(),
+            shortfall: Some(shortfall),
+        }
+    }
+}
+
+/// Reads a source text. Lines end with `\n`.
+pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
+    if source.len() > limits.max_bytes {
+        let shortfall = Shortfall::TooLarge { bytes: source.len(), limit: limits.max_bytes };
+        return Parsed::nothing(language, shortfall);
+    }
+    let adapter = language.adapter();
+    if adapter.all_or_nothing
+        && let Some(at) = memchr::memchr(0, source.as_bytes())
+    {
+        let before = &source.as_bytes()[..at];
+        let row = memchr::memchr_iter(b'\n', before).count();
+        return Parsed::nothing(language, Shortfall::SyntaxError { line: line(row) });
+    }
+    let table = language.table();
+    let Some(mut tree) = tree(table, source, limits) else {
+        return Parsed::nothing(language, Shortfall::TooHard);
+    };
+    let rescued = tree.root_node().has_error().then(|| (adapter.rescue)(source)).flatten();
+    let mut source = source;
+    if let Some(rescued) = &rescued
+        && let Some(second) = self::tree(table, rescued, limits)
+        && !second.root_node().has_error()
+    {
+        tree = second;
+        source = rescued;
+    }
+    let broken = tree.root_node().has_error().then(|| first_error(&tree));
+    if let (Some(line), true) = (broken, adapter.all_or_nothing) {
+        return Parsed::nothing(language, Shortfall::SyntaxError { line });
+    }
+    let mut visit = Visit::new(source, table, limits, adapter.separator);
+    walk(&tree, &mut visit);
+    if let (Some(shortfall @ Shortfall::SyntaxError { .. }), true) =
+        (&visit.shortfall, adapter.all_or_nothing)
+    {
+        return Parsed::nothing(language, shortfall.clone());
+    }
+    sort(&mut visit);
+    Parsed {
+        language,
+        symbols: visit.symbols,
+        imports: visit.imports,
+        references: visit.references,
+        shortfall: visit.shortfall.or(broken.map(|line| Shortfall::Recovered { line })),
+    }
+}
+
+thread_local! {
+    /// A parser keeps its buffers; making one for each file costs as much as a small file.
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+}
+
+fn tree(table: &Table, source: &str, limits: &Limits) -> Option<Tree> {
+    // The parser reports once in this many steps.
+    const STEPS_PER_REPORT: u64 = 100;
+    let max_steps = (source.len() as u64 + 10_000) * u64::from(limits.max_steps_per_byte);
+    let mut reports = 0_u64;
+    let started = Instant::now();
+    let mut progress = |_: &tree_sitter::ParseState| {
+        reports += 1;
+        let over = reports * STEPS_PER_REPORT > max_steps
+            || (reports.is_multiple_of(64) && started.elapsed() > limits.max_time);
+        if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    PARSER.with_borrow_mut(|parser| {
+        parser.set_language(&table.grammar).ok()?;
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let bytes = source.as_bytes();
+        let tree = parser.parse_with_options(
+            &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
+            None,
+            Some(options),
+        );
+        if tree.is_none() {
+            parser.reset();
+        }
+        tree
+    })
+}
+
+/// The line of the first error, found by going down to it.
+fn first_error(tree: &Tree) -> u32 {
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if node.is_error() || node.is_missing() || !cursor.goto_first_child() {
+            return line(node.start_position().row);
+        }
+        loop {
+            let child = cursor.node();
+            if child.has_error() || child.is_missing() {
+                break;
+            }
+            if !cursor.goto_next_sibling() {
+                return line(child.start_position().row);
+            }
+        }
+    }
+}

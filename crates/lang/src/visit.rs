@@ -1,0 +1,305 @@
+//! What a rule may ask and note while the walk stands on a node.
+
+use tree_sitter::Node;
+
+use crate::reference::{Import, Reference, ReferenceKind};
+use crate::rules::{Declared, Rule, Table};
+use crate::symbol::{ScopeKind, Symbol, SymbolKind};
+use crate::{Limits, Shortfall};
+
+/// The state of one walk.
+pub(crate) struct Visit<'s> {
+    pub(crate) source: &'s str,
+    pub(crate) table: &'s Table,
+    pub(crate) limits: &'s Limits,
+    pub(crate) separator: &'static str,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) references: Vec<Reference>,
+    pub(crate) imports: Vec<Import>,
+    pub(crate) shortfall: Option<Shortfall>,
+    /// The declarations around the current node, outermost first.
+    pub(crate) scopes: Vec<Scope>,
+    /// The control flow around it.
+    pub(crate) labels: Vec<&'static str>,
+    /// Branches seen so far among the current node's siblings.
+    pub(crate) branches: usize,
+    /// Where the names of recent declarations start: they are not uses.
+    names: [usize; 8],
+    next_name: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Scope {
+    pub(crate) symbol: u32,
+    pub(crate) kind: ScopeKind,
+}
+
+impl<'s> Visit<'s> {
+    pub(crate) fn new(
+        source: &'s str,
+        table: &'s Table,
+        limits: &'s Limits,
+        separator: &'static str,
+    ) -> Visit<'s> {
+        Visit {
+            source,
+            table,
+            limits,
+            separator,
+            symbols: Vec::new(),
+            references: Vec::new(),
+            imports: Vec::new(),
+            shortfall: None,
+            scopes: Vec::new(),
+            labels: Vec::new(),
+            branches: 0,
+            names: [usize::MAX; 8],
+            next_name: 0,
+        }
+    }
+
+    pub(crate) fn text(&self, node: Node<'_>) -> &'s str {
+        self.slice(node.start_byte(), node.end_byte())
+    }
+
+    pub(crate) fn slice(&self, start: usize, end: usize) -> &'s str {
+        self.source.get(start..end).unwrap_or("")
+    }
+
+    /// What the current node stands in.
+    pub(crate) fn scope_kind(&self) -> ScopeKind {
+        self.scopes.last().map_or(ScopeKind::Module, |scope| scope.kind)
+    }
+
+    pub(crate) fn parent(&self) -> Option<&Symbol> {
+        self.scopes.last().and_then(|scope| self.symbols.get(scope.symbol as usize))
+    }
+
+    /// `function` or `method`, by where it stands.
+    pub(crate) fn callable(&self) -> SymbolKind {
+        match self.scope_kind() {
+            ScopeKind::Class => SymbolKind::Method,
+            _ => SymbolKind::Function,
+        }
+    }
+
+    /// A declaration that is the whole of `node`, called what `name` says.
+    pub(crate) fn declared(&mut self, kind: SymbolKind, node: Node<'_>, name: Node<'_>) -> Option<Declared> {
+        let text = self.text(name).trim();
+        if text.is_empty() {
+            return None;
+        }
+        self.name_at(name);
+        Some(self.declared_as(kind, node, text.to_owned(), name.start_position().row))
+    }
+
+    /// A declaration whose name stands nowhere as such.
+    pub(crate) fn declared_as(
+        &mut self,
+        kind: SymbolKind,
+        node: Node<'_>,
+        name: String,
+        name_row: usize,
+    ) -> Declared {
+        let (start, start_row) = self.head(node);
+        let head_end =
+            node.child_by_field_name("body").map_or_else(|| node.end_byte(), |body| body.start_byte());
+        Declared {
+            kind,
+            name,
+            name_row,
+            owner: None,
+            start,
+            start_row,
+            end_row: end_row(node),
+            head_end,
+            signature: None,
+            returns: None,
+            decorators: Vec::new(),
+            doc: None,
+            opens: None,
+            look_inside: true,
+        }
+    }
+
+    /// A declaration with a field `name`.
+    pub(crate) fn named(&mut self, kind: SymbolKind, node: Node<'_>) -> Option<Declared> {
+        self.declared(kind, node, node.child_by_field_name("name")?)
+    }
+
+    /// The declaration among those around the current node's siblings that was made last.
+    pub(crate) fn sibling(&self) -> Option<u32> {
+        let level = self.scopes.len() as u32;
+        let at = self.symbols.iter().rposition(|symbol| symbol.level <= level)?;
+        (self.symbols[at].level == level).then_some(at as u32)
+    }
+
+    /// Where a declaration begins, after the attributes that the grammar puts inside it.
+    pub(crate) fn head(&self, node: Node<'_>) -> (usize, usize) {
+        let mut at = node;
+        'down: loop {
+            let mut cursor = at.walk();
+            if !cursor.goto_first_child() {
+                return (at.start_byte(), at.start_position().row);
+            }
+            loop {
+                let child = cursor.node();
+                match self.table.rule(child) {
+                    Some(Rule::Attribute | Rule::Comment) => {}
+                    _ if child.start_byte() == child.end_byte() => {}
+                    _ if child.kind().ends_with("modifiers") => {
+                        // Modifiers may be annotations only.
+                        let end = child.end_byte();
+                        let (start, row) = self.head_of_modifiers(child);
+                        if start < end {
+                            return (start, row);
+                        }
+                    }
+                    _ if child.kind() == "modifier" || child.child_count() == 0 => {
+                        return (child.start_byte(), child.start_position().row);
+                    }
+                    _ => {
+                        at = child;
+                        continue 'down;
+                    }
+                }
+                if !cursor.goto_next_sibling() {
+                    return (node.start_byte(), node.start_position().row);
+                }
+            }
+        }
+    }
+
+    fn head_of_modifiers(&self, modifiers: Node<'_>) -> (usize, usize) {
+        let mut cursor = modifiers.walk();
+        if cursor.goto_first_child() {
+            loop {
+                let child = cursor.node();
+                if !matches!(self.table.rule(child), Some(Rule::Attribute | Rule::Comment)) {
+                    return (child.start_byte(), child.start_position().row);
+                }
+                if !cursor.goto_next_sibling() {
+                    return (modifiers.end_byte(), modifiers.end_position().row);
+                }
+            }
+        }
+        (modifiers.start_byte(), modifiers.start_position().row)
+    }
+
+    /// Notes that a declaration's name stands here.
+    pub(crate) fn name_at(&mut self, name: Node<'_>) {
+        self.names[self.next_name] = name.start_byte();
+        self.next_name = (self.next_name + 1) % self.names.len();
+    }
+
+    pub(crate) fn is_name(&self, node: Node<'_>) -> bool {
+        self.names.contains(&node.start_byte())
+    }
+
+    /// Notes a use of the name that `name` is.
+    pub(crate) fn refer(&mut self, kind: ReferenceKind, name: Node<'_>, qualifier: Option<Node<'_>>) {
+        let text = self.text(name);
+        let qualifier = qualifier.map(|node| self.text(node));
+        self.refer_text(kind, name, text, qualifier);
+    }
+
+    /// The same where the name is only a part of the node.
+    pub(crate) fn refer_text(
+        &mut self,
+        kind: ReferenceKind,
+        at: Node<'_>,
+        name: &str,
+        qualifier: Option<&str>,
+    ) {
+        // A longer "name" is a whole expression.
+        if name.is_empty() || name.len() > 200 || name.contains('\n') {
+            return;
+        }
+        if self.references.len() >= self.limits.max_references {
+            self.shortfall
+                .get_or_insert(Shortfall::TooMany { what: "references", limit: self.limits.max_references });
+            return;
+        }
+        let position = at.start_position();
+        self.references.push(Reference {
+            name: name.to_owned(),
+            qualifier: qualifier
+                .filter(|text| !text.is_empty() && text.len() <= 100 && !text.contains('\n'))
+                .map(str::to_owned),
+            kind,
+            line: line(position.row),
+            column: line(position.column),
+            within: self.scopes.last().map(|scope| scope.symbol),
+        });
+    }
+
+    /// Notes a call of what `callee` says: `run`, `service.run`, `Service::run`.
+    pub(crate) fn call(&mut self, callee: Node<'_>) {
+        let kind = ReferenceKind::Call;
+        self.use_path(kind, callee);
+    }
+
+    /// Notes a use of a name written as a path, from the fields that grammars give its last part.
+    pub(crate) fn use_path(&mut self, kind: ReferenceKind, path: Node<'_>) {
+        const LAST: [&str; 6] = ["name", "property", "attribute", "field", "method", "suffix"];
+        const FIRST: [&str; 7] = ["object", "path", "scope", "value", "operand", "argument", "expression"];
+        let mut path = path;
+        // `f::<T>` and `(f)` are `f`.
+        while let Some(inner) = match path.kind() {
+            "generic_function" | "template_function" | "instantiation_expression" => path
+                .child_by_field_name("function")
+                .or_else(|| path.child_by_field_name("name"))
+                .or_else(|| path.named_child(0)),
+            "parenthesized_expression" | "non_null_expression" => path.named_child(0),
+            "template_type" | "generic_type" | "generic_name" => {
+                path.child_by_field_name("name").or_else(|| path.named_child(0))
+            }
+            _ => None,
+        } {
+            path = inner;
+        }
+        if path.named_child_count() == 0 {
+            if path.is_named() {
+                self.refer(kind, path, None);
+            }
+            return;
+        }
+        let Some(last) = LAST.iter().find_map(|field| path.child_by_field_name(field)) else { return };
+        let first = FIRST.iter().find_map(|field| path.child_by_field_name(field));
+        let last = match last.kind() {
+            // `a::b::c` nests to the right in C++, to the left elsewhere.
+            "qualified_identifier" => return self.use_path(kind, last),
+            "template_method" | "template_function" | "generic_name" | "template_type" => {
+                last.child_by_field_name("name").or_else(|| last.named_child(0)).unwrap_or(last)
+            }
+            _ => last,
+        };
+        self.refer(kind, last, first);
+    }
+
+    pub(crate) fn import(&mut self, at: Node<'_>, module: &str, name: Option<&str>, alias: Option<&str>) {
+        if self.imports.len() >= self.limits.max_symbols || module.len() > 1000 {
+            return;
+        }
+        let module = module.trim();
+        self.imports.push(Import {
+            module: module.to_owned(),
+            name: name.map(str::to_owned),
+            alias: alias.map(str::to_owned),
+            line: line(at.start_position().row),
+        });
+        let used = name.filter(|name| *name != "*").unwrap_or(module);
+        self.refer_text(ReferenceKind::Import, at, used, name.map(|_| module));
+    }
+}
+
+/// The last row that has a part of the node: an end at the start of a row is the end of the row before.
+pub(crate) fn end_row(node: Node<'_>) -> usize {
+    let end = node.end_position();
+    if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
+}
+
+/// Rows count from 0, lines from 1.
+pub(crate) fn line(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
+}

@@ -1,0 +1,268 @@
+//! The one walk over the tree: by cursor and with its own stack, since source may nest deeper than any thread's.
+
+use tree_sitter::{Node, Tree};
+
+use crate::rules::{Action, Declared, Rule};
+use crate::symbol::{ScopeKind, Symbol};
+use crate::text::{doc_line, one_line};
+use crate::visit::{Scope, Visit, line};
+use crate::{Shortfall, SymbolKind};
+
+/// What is known about the children of one node while the walk is among them.
+#[derive(Default, Clone, Copy)]
+struct Frame {
+    lead: Option<Lead>,
+    wrap: Option<Wrap>,
+    /// The row on which the previous sibling ended.
+    last_row: Option<usize>,
+    branches: usize,
+    /// How many scopes and labels there were before the node that this frame belongs to.
+    scopes: usize,
+    labels: usize,
+}
+
+/// Comments and attributes that may belong to the next declaration.
+#[derive(Clone, Copy)]
+struct Lead {
+    start_row: usize,
+    end_row: usize,
+    /// Bytes of the comments among them.
+    comment: Option<(usize, usize)>,
+}
+
+/// A node such as `export` around the declaration to come.
+#[derive(Clone, Copy)]
+struct Wrap {
+    lead: Lead,
+    /// Where the declaration's text begins, if the wrapper is a part of it.
+    head: Option<(usize, usize)>,
+}
+
+pub(crate) fn walk(tree: &Tree, visit: &mut Visit<'_>) {
+    let mut cursor = tree.walk();
+    let mut frames: Vec<Frame> = Vec::with_capacity(64);
+    let mut frame = Frame::default();
+    if !cursor.goto_first_child() {
+        return;
+    }
+    loop {
+        let node = cursor.node();
+        let outer = (visit.scopes.len(), visit.labels.len());
+        let inside = enter(visit, node, &mut frame);
+        frame.last_row = Some(crate::visit::end_row(node));
+        if let Some(around) = inside
+            && cursor.goto_first_child()
+        {
+            let inner = Frame { wrap: around, scopes: outer.0, labels: outer.1, ..Frame::default() };
+            frames.push(std::mem::replace(&mut frame, inner));
+            continue;
+        }
+        visit.scopes.truncate(outer.0);
+        visit.labels.truncate(outer.1);
+        while !cursor.goto_next_sibling() {
+            visit.scopes.truncate(frame.scopes);
+            visit.labels.truncate(frame.labels);
+            let Some(up) = frames.pop() else { return };
+            frame = up;
+            cursor.goto_parent();
+        }
+    }
+}
+
+/// Notes what the node is. None if there is nothing to look for inside; else the wrapper that its children are in.
+fn enter(visit: &mut Visit<'_>, node: Node<'_>, frame: &mut Frame) -> Option<Option<Wrap>> {
+    let Some(rule) = visit.table.rule(node) else {
+        if node.is_named() {
+            frame.lead = None;
+        }
+        return Some(None);
+    };
+    visit.branches = frame.branches;
+    let declared = match rule {
+        Rule::Skip => {
+            frame.lead = None;
+            return None;
+        }
+        Rule::Comment => {
+            note_lead(frame, node, Some((node.start_byte(), node.end_byte())));
+            return None;
+        }
+        Rule::Attribute => {
+            note_lead(frame, node, None);
+            return Some(None);
+        }
+        Rule::Wrap(is_head) => return Some(Some(wrap(visit, frame, node, is_head))),
+        Rule::Branch(label) => {
+            visit.labels.push(label);
+            frame.branches += 1;
+            frame.lead = None;
+            return Some(None);
+        }
+        Rule::Declare(kind) => visit.named(kind, node),
+        Rule::Open(kind, scope) => visit.named(kind, node).map(|declared| declared.opens(scope)),
+        Rule::On(act) => match act(visit, node) {
+            Action::Enter => {
+                frame.lead = None;
+                return Some(None);
+            }
+            Action::Skip => {
+                frame.lead = None;
+                return None;
+            }
+            Action::Branch(label, times) => {
+                visit.labels.extend(std::iter::repeat_n(label, times));
+                frame.branches += 1;
+                frame.lead = None;
+                return Some(None);
+            }
+            Action::Wrap => return Some(Some(wrap(visit, frame, node, true))),
+            Action::Lead(doc) => {
+                note_lead(frame, node, doc);
+                return None;
+            }
+            Action::Reopen(symbol, kind) => {
+                frame.lead = None;
+                visit.scopes.push(Scope { symbol, kind });
+                return Some(None);
+            }
+            Action::Declare(declared) => Some(declared),
+        },
+    };
+    let lead = take_lead(frame, node);
+    let around = frame.wrap.take();
+    let Some(declared) = declared else { return Some(None) };
+    let (opens, look_inside) = (declared.opens, declared.look_inside);
+    let number = declare(visit, declared, lead, around.and_then(|wrap| wrap.head));
+    if let (Some(kind), Some(symbol)) = (opens, number) {
+        visit.scopes.push(Scope { symbol, kind });
+    }
+    look_inside.then_some(None)
+}
+
+/// What the children of a wrapper are in; a wrapper in a wrapper begins where the outer one does.
+fn wrap(visit: &Visit<'_>, frame: &mut Frame, node: Node<'_>, is_head: bool) -> Wrap {
+    let lead = take_lead(frame, node);
+    let outer = frame.wrap.take().and_then(|wrap| wrap.head);
+    Wrap { lead, head: outer.or_else(|| is_head.then(|| visit.head(node))) }
+}
+
+fn note_lead(frame: &mut Frame, node: Node<'_>, comment: Option<(usize, usize)>) {
+    let start_row = node.start_position().row;
+    let end_row = crate::visit::end_row(node);
+    // A comment behind something on its line belongs to that.
+    if comment.is_some() && frame.lead.is_none() && frame.last_row == Some(start_row) {
+        return;
+    }
+    frame.lead = Some(match frame.lead {
+        Some(lead) if lead.end_row + 1 >= start_row => Lead {
+            start_row: lead.start_row,
+            end_row,
+            comment: match (lead.comment, comment) {
+                (Some((start, _)), Some((_, end))) => Some((start, end)),
+                (before, now) => before.or(now),
+            },
+        },
+        _ => Lead { start_row, end_row, comment },
+    });
+}
+
+/// The lead of this node: its own, or its wrapper's.
+fn take_lead(frame: &mut Frame, node: Node<'_>) -> Lead {
+    let row = node.start_position().row;
+    let own = frame.lead.take().filter(|lead| lead.end_row + 1 >= row);
+    match (own, frame.wrap) {
+        (Some(own), Some(wrap)) => Lead {
+            start_row: own.start_row.min(wrap.lead.start_row),
+            end_row: own.end_row,
+            comment: wrap.lead.comment.or(own.comment),
+        },
+        (Some(own), None) => own,
+        (None, Some(wrap)) => wrap.lead,
+        (None, None) => Lead { start_row: row, end_row: row, comment: None },
+    }
+}
+
+fn declare(
+    visit: &mut Visit<'_>,
+    declared: Declared,
+    lead: Lead,
+    head: Option<(usize, usize)>,
+) -> Option<u32> {
+    let limits = visit.limits;
+    if visit.scopes.len() >= limits.max_depth {
+        visit.shortfall.get_or_insert(Shortfall::TooDeep { limit: limits.max_depth });
+        return None;
+    }
+    if visit.symbols.len() >= limits.max_symbols {
+        visit.shortfall.get_or_insert(Shortfall::TooMany { what: "symbols", limit: limits.max_symbols });
+        return None;
+    }
+    let (start, start_row) = head.unwrap_or((declared.start, declared.start_row));
+    let doc = declared.doc.or_else(|| {
+        let (start, end) = lead.comment?;
+        doc_line(visit.slice(start, end))
+    });
+    let doc = doc.filter(|line| !line.is_empty());
+    let signature =
+        declared.signature.unwrap_or_else(|| one_line(visit.slice(start, declared.head_end.max(start))));
+    let around = visit.parent().map(|parent| parent.qualified.clone());
+    let owned = declared.owner.is_some();
+    let parent = match (around, declared.owner) {
+        (Some(around), Some(owner)) => Some(format!("{around}{}{owner}", visit.separator)),
+        (around, owner) => around.or(owner),
+    };
+    let qualified = match &parent {
+        Some(parent) => format!("{parent}{}{}", visit.separator, declared.name),
+        None => declared.name.clone(),
+    };
+    let scope_kind = if owned { ScopeKind::Class } else { visit.scope_kind() };
+    let is_conditional = !visit.labels.is_empty();
+    visit.symbols.push(Symbol {
+        kind: declared.kind,
+        name: declared.name,
+        qualified,
+        signature,
+        returns: declared.returns,
+        decorators: declared.decorators,
+        doc,
+        start_line: line(start_row),
+        end_line: line(declared.end_row.max(start_row)),
+        name_line: line(declared.name_row),
+        lead_line: line(lead.start_row.min(start_row)),
+        parent,
+        scope_kind,
+        is_conditional,
+        decl_context: is_conditional.then(|| visit.labels.join(">")),
+        level: visit.scopes.len() as u32,
+    });
+    Some(visit.symbols.len() as u32 - 1)
+}
+
+/// The order of an outline, and the references' indices moved along.
+pub(crate) fn sort(visit: &mut Visit<'_>) {
+    let key = |symbol: &Symbol| (symbol.start_line, symbol.end_line);
+    let mut order: Vec<u32> = (0..visit.symbols.len() as u32).collect();
+    let sorted = visit.symbols.is_sorted_by(|a, b| {
+        key(a) < key(b) || key(a) == key(b) && (&a.qualified, kind(a.kind)) <= (&b.qualified, kind(b.kind))
+    });
+    if sorted {
+        return;
+    }
+    order.sort_by(|a, b| {
+        let (a, b) = (&visit.symbols[*a as usize], &visit.symbols[*b as usize]);
+        key(a).cmp(&key(b)).then_with(|| (&a.qualified, kind(a.kind)).cmp(&(&b.qualified, kind(b.kind))))
+    });
+    let mut place = vec![0; order.len()];
+    for (new, old) in order.iter().enumerate() {
+        place[*old as usize] = new as u32;
+    }
+    for reference in &mut visit.references {
+        reference.within = reference.within.map(|old| place[old as usize]);
+    }
+    let mut symbols: Vec<Option<Symbol>> = std::mem::take(&mut visit.symbols).into_iter().map(Some).collect();
+    visit.symbols = order.iter().filter_map(|old| symbols[*old as usize].take()).collect();
+}
+
+fn kind(kind: SymbolKind) -> &'static str {
+    kind.as_str()
+}
