@@ -12,6 +12,7 @@ use model::{ChunkId, IndexKind};
 
 use crate::breakdown::Breakdown;
 use crate::candidates::Candidate;
+use crate::copies::Texts;
 use crate::definition::is_definition;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
@@ -355,9 +356,9 @@ fn phrases(parsed: &Parsed, text: &str) -> f32 {
 /// Lowers every further chunk of a file, and copies of a text already listed.
 fn repetition(scored: &mut [Scored], weights: &Weights) {
     let mut of_file: HashMap<String, i32> = HashMap::new();
-    let mut texts: HashSet<[u8; 16]> = HashSet::new();
+    let mut texts = Texts::default();
     for each in scored.iter_mut() {
-        let factor = if !texts.insert(each.chunk.text_hash) {
+        let factor = if texts.has_nearly(&each.chunk) {
             weights.copy
         } else {
             let earlier = of_file.entry(each.chunk.rel_path.clone()).or_insert(0);
@@ -456,6 +457,22 @@ mod tests {
             candidate(3, "c/other.py", "needle elsewhere", 3.0),
         ];
         assert_eq!(order("needle", candidates), ["a/same.py", "c/other.py", "b/same.py"]);
+    }
+
+    #[test]
+    fn a_copy_with_one_line_changed_goes_below_what_is_new() {
+        let lines = |name: &str| -> String {
+            (0..19)
+                .map(|n| format!("let value_{n} = compute({n});\n"))
+                .chain([format!("let needle = {name};")])
+                .collect()
+        };
+        let candidates = vec![
+            candidate(1, "a/one.rs", &lines("first"), 9.0),
+            candidate(2, "b/two.rs", &lines("second"), 8.0),
+            candidate(3, "c/other.rs", "needle of another kind", 3.0),
+        ];
+        assert_eq!(order("needle", candidates), ["a/one.rs", "c/other.rs", "b/two.rs"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod answer;
 mod breakdown;
 pub mod candidates;
+mod copies;
 mod definition;
 mod feedback;
 pub mod filter;

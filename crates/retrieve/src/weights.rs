@@ -96,7 +96,7 @@ weights! {
     phrase = 1.0;
     /// Each further chunk of a file counts this much of its score, so that one file does not fill the answer.
     saturation = 0.5;
-    /// A hit whose text equals a better hit's text goes below everything else: it is shown only where there is
+    /// A hit whose text is nearly that of a better hit goes below everything else: it is shown only where there is
     /// room, since it says nothing new, but it is not hidden, since it is another file.
     copy = 0.1;
     /// Files that mention what others implement. They sink unless the query or a filter asks for them.
