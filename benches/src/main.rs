@@ -11,6 +11,7 @@ mod load;
 mod measure;
 mod ready;
 mod searching;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,7 +48,7 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         args.retain(|arg| arg != name);
         args.len() < before
     };
-    let (growth, write) = (switch("--growth"), switch("--write"));
+    let (growth, write, only_vectors) = (switch("--growth"), switch("--write"), switch("--only-vectors"));
     let mut value = |name: &str| {
         let position = args.iter().position(|arg| arg == name)?;
         args.remove(position);
@@ -64,11 +65,15 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
     let setting = Setting { binary, tree, scratch: testkit::Folder::empty() };
 
     let mut report = Report::new(&setting.tree);
+    if only_vectors {
+        return vectors::measure(&setting, &mut report);
+    }
     let state = indexing::measure(&setting, &mut report)?;
     ready::measure(&setting, &state, &mut report)?;
     searching::measure(&setting, &state, &mut report)?;
     if growth {
         growth::measure(&setting, &mut report)?;
+        vectors::measure(&setting, &mut report)?;
     }
     print!("{}", report.page());
     if write {

@@ -35,6 +35,16 @@ impl Documents {
         Documents { catalog, table: OnceLock::new() }
     }
 
+    /// Documents of these numbers and paths.
+    #[cfg(test)]
+    pub(crate) fn of(catalog: Arc<Catalog>, paths: impl Iterator<Item = (u32, String)>) -> Documents {
+        let mut table = Table::default();
+        for (doc, path) in paths {
+            table.put(doc.into(), &path, DocType::Md);
+        }
+        Documents { catalog, table: table.into() }
+    }
+
     /// The same for a later snapshot.
     pub(crate) fn advanced(&self) -> Documents {
         let later = Documents::new(self.catalog.clone());
@@ -71,16 +81,18 @@ impl Table {
     fn read(&mut self, catalog: &Catalog) -> Result<(), crate::IndexError> {
         // Taken before reading: what is committed meanwhile is read again next time.
         let generation = catalog.generation();
-        catalog.document_names(self.generation, |doc_id, path, doc_type| {
-            let number = doc_id as usize / PAGE;
-            if self.pages.len() <= number {
-                self.pages.resize_with(number + 1, || Arc::new(vec![None; PAGE]));
-            }
-            let page = Arc::make_mut(&mut self.pages[number]);
-            page[doc_id as usize % PAGE] = Some(Row { path: path.into(), doc_type });
-        })?;
+        catalog.document_names(self.generation, |doc_id, path, doc_type| self.put(doc_id, path, doc_type))?;
         self.generation = generation;
         Ok(())
+    }
+
+    fn put(&mut self, doc_id: i64, path: &str, doc_type: DocType) {
+        let number = doc_id as usize / PAGE;
+        if self.pages.len() <= number {
+            self.pages.resize_with(number + 1, || Arc::new(vec![None; PAGE]));
+        }
+        let page = Arc::make_mut(&mut self.pages[number]);
+        page[doc_id as usize % PAGE] = Some(Row { path: path.into(), doc_type });
     }
 
     fn row(&self, doc: u32) -> Option<&Row> {

@@ -133,7 +133,7 @@ impl Index {
     pub fn repair(&self, progress: &dyn Fn(u64, u64)) -> Result<RepairReport, IndexError> {
         let report = self.commit(true, progress)?;
         self.shared.damaged.store(false, Ordering::Release);
-        self.snapshot().documents.warm();
+        self.snapshot().warm();
         Ok(report)
     }
 

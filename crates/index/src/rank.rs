@@ -66,8 +66,9 @@ fn threshold(candidates: impl Iterator<Item = Candidate>, limit: usize) -> f32 {
     lowest
 }
 
+/// A score that can be ordered.
 #[derive(PartialEq)]
-struct Score(f32);
+pub(crate) struct Score(pub(crate) f32);
 
 impl Eq for Score {}
 

@@ -8,6 +8,7 @@ use model::{ChunkId, DocType, Generation, IndexKind, Ranked};
 use crate::catalog::{Catalog, StoredChunk};
 use crate::documents::{Admission, Documents};
 use crate::error::IndexError;
+use crate::ids::IdSet;
 use crate::lexical::{self, Bm25, LexicalQuery, LexicalView, Scratch};
 use crate::vector::VectorView;
 
@@ -78,6 +79,25 @@ impl Snapshot {
         let admission = admit.map(|admit| Admission::new(&self.documents, admit));
         let also = also.iter().map(|id| id.0).collect();
         self.vectors[lexical::kind_index(kind)].search(query, limit, &also, admission, &self.documents)
+    }
+
+    /// The best chunks by vector, found by looking at every one of them: what [`Snapshot::vector`] is measured by.
+    pub fn vector_exactly(
+        &self,
+        kind: IndexKind,
+        query: &[f32],
+        limit: usize,
+        admit: Option<&dyn Fn(&str, DocType) -> bool>,
+    ) -> Vec<Ranked> {
+        let admission = admit.map(|admit| Admission::new(&self.documents, admit));
+        let vectors = &self.vectors[lexical::kind_index(kind)];
+        vectors.search_exactly(query, limit, &IdSet::default(), admission, &self.documents)
+    }
+
+    /// Reads and makes now what the first search would have to wait for.
+    pub(crate) fn warm(&self) {
+        self.documents.warm();
+        self.vectors.iter().for_each(|vectors| vectors.warm());
     }
 
     /// The chunks behind hits, in the order asked for, without those that are gone by now.

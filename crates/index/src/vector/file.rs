@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0     header, 128 bytes: magic, version, kind, dimensions, stride, model, corpus, file id,
-//!       graph section (offset, length, format; all zero as long as the search is a scan), checksum
+//!       room for more (zero), checksum
 //! 1024  stamp A, 64 bytes  } the newer valid one counts: sequence, generation, length of the valid part of the
 //! 2048  stamp B, 64 bytes  } file, rows, checksum
 //! 4096  blocks, each a multiple of 64 bytes: header of 64 bytes (magic, rows, number of superseded rows,

@@ -1,4 +1,4 @@
-//! A vector file as one search sees it, and the scan.
+//! A vector file as one search sees it.
 
 #![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
 
@@ -6,21 +6,19 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
-use model::{ChunkId, Ranked};
 
-use super::dot::fastest;
 use super::file::{BLOCKS_OFFSET, Damage, Expected, Rows, decode, read_head};
+use super::labels::Labels;
 use super::map::map;
-use super::quantize::{Query, stride};
-use crate::documents::{Admission, Documents};
+use super::quantize::stride;
+use super::sketch::Sketch;
 use crate::ids::{IdMap, IdSet};
-use crate::rank::{Candidate, best};
 
 /// The label of a row that a later row has replaced.
-const SUPERSEDED: i64 = -1;
+pub(super) const SUPERSEDED: i64 = -1;
 
 /// Which rows are alive: the catalog knows, the file does not.
 pub(crate) enum Liveness<'a> {
@@ -34,7 +32,7 @@ pub(crate) enum Liveness<'a> {
 
 #[derive(Clone, Default)]
 pub(crate) struct VectorView {
-    dimensions: usize,
+    pub(super) dimensions: usize,
     pub(super) file_id: [u8; 16],
     /// How much of the file is loaded.
     length: u64,
@@ -43,6 +41,8 @@ pub(crate) struct VectorView {
     pub(super) blocks: Vec<Block>,
     pub(crate) rows: u64,
     pub(crate) live: u64,
+    /// Made by the first search that needs it.
+    pub(super) labels: Arc<OnceLock<Labels>>,
 }
 
 #[derive(Clone)]
@@ -61,6 +61,8 @@ pub(super) struct BlockData {
     pub(super) docs: Vec<u32>,
     pub(super) ordinals: Vec<u32>,
     pub(super) scales: Vec<f32>,
+    /// Made by the first search that needs it.
+    sketch: OnceLock<Sketch>,
 }
 
 impl VectorView {
@@ -108,6 +110,9 @@ impl VectorView {
             }
         }
         view.live = view.blocks.iter().map(|block| block.live_rows).sum();
+        if view.labels.get().is_some_and(|labels| labels.is_outgrown(view.rows)) {
+            view.labels = Arc::default();
+        }
         Ok(view)
     }
 
@@ -119,63 +124,6 @@ impl VectorView {
                 && head.stamp.length == self.length
                 && head.stamp.generation == self.generation
         })
-    }
-
-    /// The best live rows by cosine, and after them those of `also` that are not among the best.
-    pub(crate) fn search(
-        &self,
-        query: &[f32],
-        limit: usize,
-        also: &IdSet,
-        mut admission: Option<Admission<'_>>,
-        documents: &Documents,
-    ) -> Vec<Ranked> {
-        let stride = stride(self.dimensions);
-        if query.len() != self.dimensions || (limit == 0 && also.is_empty()) {
-            return Vec::new();
-        }
-        let Some(query) = Query::new(query, stride) else { return Vec::new() };
-        let dot = fastest();
-        let mut candidates = Vec::with_capacity(self.live as usize);
-        let mut asked_for = Vec::with_capacity(also.len());
-        for block in &self.blocks {
-            let data = &*block.data;
-            let vectors = &data.map[data.vectors..data.vectors + block.labels.len() * stride];
-            for (row, vector) in vectors.chunks_exact(stride).enumerate() {
-                if block.live[row / 64] & (1 << (row % 64)) == 0 || data.scales[row] <= 0.0 {
-                    continue;
-                }
-                let asked = !also.is_empty() && also.contains(&block.labels[row]);
-                if limit == 0 && !asked {
-                    continue;
-                }
-                if let Some(admission) = &mut admission
-                    && !admission.admits(data.docs[row])
-                {
-                    continue;
-                }
-                let product = f64::from(dot(&query.numbers, vector));
-                let score = (product * query.scale * f64::from(data.scales[row])) as f32;
-                candidates.push(Candidate { score, row: block.first + row as u32 });
-                if asked {
-                    asked_for.push(Ranked { chunk: ChunkId(block.labels[row]), score });
-                }
-            }
-        }
-        let place = |row: u32| {
-            let (block, row) = self.locate(row);
-            (block.data.docs[row], block.data.ordinals[row])
-        };
-        let mut found: Vec<Ranked> = best(candidates.iter().copied(), limit, documents, place)
-            .into_iter()
-            .map(|candidate| {
-                let (block, row) = self.locate(candidate.row);
-                Ranked { chunk: ChunkId(block.labels[row]), score: candidate.score }
-            })
-            .collect();
-        let among: IdSet = found.iter().map(|ranked| ranked.chunk.0).collect();
-        found.extend(asked_for.into_iter().filter(|ranked| !among.contains(&ranked.chunk.0)));
-        found
     }
 
     /// The same with these rows alive or dead.
@@ -233,6 +181,22 @@ impl VectorView {
         &block.data.map[start..start + stride]
     }
 
+    /// The bytes of all vectors of a block.
+    pub(super) fn vectors<'a>(&self, block: &'a Block) -> &'a [u8] {
+        &block.data.map[block.data.vectors..][..block.labels.len() * stride(self.dimensions)]
+    }
+
+    pub(super) fn sketch<'a>(&self, block: &'a Block) -> &'a Sketch {
+        let make = || Sketch::new(self.vectors(block), self.dimensions, stride(self.dimensions));
+        block.data.sketch.get_or_init(make)
+    }
+
+    /// The block of a row, and its number there.
+    pub(super) fn locate(&self, row: u32) -> (&Block, usize) {
+        let block = &self.blocks[self.blocks.partition_point(|block| block.first <= row) - 1];
+        (block, (row - block.first) as usize)
+    }
+
     /// Maps and decodes the blocks between what is loaded and `length`.
     fn map_blocks(
         &mut self,
@@ -265,6 +229,7 @@ impl VectorView {
                     docs: parts.docs,
                     ordinals: parts.ordinals,
                     scales: parts.scales,
+                    sketch: OnceLock::new(),
                 }),
             });
             self.rows += rows as u64;
@@ -309,14 +274,14 @@ impl VectorView {
             }
         }
     }
-
-    fn locate(&self, row: u32) -> (&Block, usize) {
-        let block = &self.blocks[self.blocks.partition_point(|block| block.first <= row) - 1];
-        (block, (row - block.first) as usize)
-    }
 }
 
 impl Block {
+    /// True if a search may find the row.
+    pub(super) fn counts(&self, row: usize) -> bool {
+        self.live[row / 64] & (1 << (row % 64)) != 0 && self.data.scales[row] > 0.0
+    }
+
     fn set(&mut self, row: usize, alive: bool) {
         let bit = 1u64 << (row % 64);
         let was = self.live[row / 64] & bit != 0;
