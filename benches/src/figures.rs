@@ -61,7 +61,7 @@ impl Report {
         let mut page = String::from("# Performance\n\n");
         let _ = writeln!(
             page,
-            "Made by `cargo xtask bench --write` (growth: `--growth`, another tree: `--tree PATH`) on {} cores, in one run. CPU time is user and system time \
+            "Made by `cargo xtask bench --write` (beside semble: `--peers`, growth: `--growth`, another tree: `--tree PATH`) on {} cores, in one run. CPU time is user and system time \
              of the process; a ratio compares with the named program on the same files in the same run. Wall times \
              are of a machine that also did other work.\n\nThe tree: {}.\n",
             std::thread::available_parallelism().map_or(0, usize::from),

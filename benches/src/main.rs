@@ -7,8 +7,12 @@ mod bare;
 mod figures;
 mod growth;
 mod indexing;
+mod inside;
+mod large;
 mod load;
 mod measure;
+mod peers;
+mod queries;
 mod ready;
 mod searching;
 mod vectors;
@@ -17,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use figures::Report;
+use peers::Semble;
 
 /// What all measurements share.
 struct Setting {
@@ -33,7 +38,13 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|arg| arg == bare::COMMAND) {
         return bare::serve(Path::new(&args[1]));
     }
-    match run(&mut args) {
+    let result = match args.as_slice() {
+        [command, root, state, count] if command == inside::COMMAND => {
+            inside::profile(Path::new(root), Path::new(state), count)
+        }
+        _ => run(&mut args),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("bench: {message}");
@@ -48,7 +59,8 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         args.retain(|arg| arg != name);
         args.len() < before
     };
-    let (growth, write, only_vectors) = (switch("--growth"), switch("--write"), switch("--only-vectors"));
+    let (growth, write) = (switch("--growth"), switch("--write"));
+    let peers = switch("--peers");
     let mut value = |name: &str| {
         let position = args.iter().position(|arg| arg == name)?;
         args.remove(position);
@@ -59,24 +71,45 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         Some(path) => PathBuf::from(path),
         None => registry().ok_or("--tree PATH is missing, and there is no cargo registry to take instead")?,
     };
+    let mut only = Vec::new();
+    while let Some(name) = value("--only") {
+        only.push(name);
+    }
+    let semble = match (value("--semble"), value("--semble-script"), value("--semble-model")) {
+        (Some(programs), Some(script), Some(model)) => {
+            Some(Semble { programs: programs.into(), script: script.into(), model: model.into() })
+        }
+        _ => None,
+    };
     if let Some(arg) = args.first() {
         return Err(format!("unknown argument {arg:?}"));
     }
     let setting = Setting { binary, tree, scratch: testkit::Folder::empty() };
 
     let mut report = Report::new(&setting.tree);
-    if only_vectors {
-        return vectors::measure(&setting, &mut report);
+    let wanted = |name: &str, asked: bool| {
+        if only.is_empty() { asked } else { only.iter().any(|each| each == name) }
+    };
+    if wanted("tree", true) {
+        let state = indexing::measure(&setting, &mut report)?;
+        ready::measure(&setting, &state, &mut report)?;
+        searching::measure(&setting, &state, &mut report)?;
     }
-    let state = indexing::measure(&setting, &mut report)?;
-    ready::measure(&setting, &state, &mut report)?;
-    searching::measure(&setting, &state, &mut report)?;
-    if growth {
+    if wanted("peers", peers) {
+        let semble = semble.ok_or("--peers needs what `cargo xtask bench` installs")?;
+        peers::measure(&setting, &semble, &mut report)?;
+    }
+    if wanted("large", growth) {
+        large::measure(&setting, &mut report)?;
+    }
+    if wanted("growth", growth) {
         growth::measure(&setting, &mut report)?;
+    }
+    if wanted("vectors", growth) {
         vectors::measure(&setting, &mut report)?;
     }
     print!("{}", report.page());
-    if write {
+    if write && only.is_empty() {
         let page = Path::new("docs/performance.md");
         std::fs::create_dir_all("docs").and_then(|()| std::fs::write(page, report.page())).map_err(text)?;
         println!("wrote {}", page.display());

@@ -16,6 +16,13 @@ pub(crate) struct Cost {
     pub memory: u64,
 }
 
+impl Cost {
+    /// Both, one after the other.
+    pub(crate) fn then(self, next: Cost) -> Cost {
+        Cost { cpu: self.cpu + next.cpu, wall: self.wall + next.wall, memory: self.memory.max(next.memory) }
+    }
+}
+
 /// Runs a command to its end. Exit codes above 1 are errors (1 is "nothing found" for ripgrep).
 pub(crate) fn run(command: &mut Command) -> Result<Cost, String> {
     let started = Instant::now();
@@ -54,6 +61,12 @@ pub(crate) fn cpu_of(pid: u32) -> Result<Duration, String> {
     let fields: Vec<&str> = after.split_whitespace().collect();
     let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     Ok(Duration::from_millis((ticks(11) + ticks(12)) * 10))
+}
+
+/// CPU time of this process so far, to the nanosecond.
+pub(crate) fn cpu_of_this() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// The sum of the sizes of all files below a directory.

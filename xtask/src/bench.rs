@@ -12,6 +12,12 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let binary = build(Profile::Release)?;
     run_command(cargo().args(["build", "--quiet", "--release", "--package", "dir2mcp-benches"]))?;
     let mut bench = Command::new(target().join("release/dir2mcp-benches"));
-    bench.current_dir(workspace()).arg("--binary").arg(binary).args(std::mem::take(&mut args.0));
+    bench.current_dir(workspace()).arg("--binary").arg(binary);
+    if args.0.iter().any(|arg| arg == "--peers" || arg == "peers") {
+        let semble = tools::install_semble()?;
+        bench.arg("--semble").arg(semble.programs).arg("--semble-script").arg(semble.script);
+        bench.arg("--semble-model").arg(semble.model);
+    }
+    bench.args(std::mem::take(&mut args.0));
     run_command(&mut bench)
 }

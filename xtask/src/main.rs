@@ -32,8 +32,9 @@ cargo xtask COMMAND
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
-  bench [--tree PATH] [--growth] [--write]
-                                   measure speed as ratios; --write puts them in docs/performance.md
+  bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|growth]... [--write]
+                                   measure speed as ratios; --peers beside semble, --growth with large folders;
+                                   --write puts them in docs/performance.md
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md

@@ -41,16 +41,7 @@ pub(crate) fn install() -> Result<Tools, String> {
 
     let python = |name: &str, requirements: &str| {
         let venv = tools.join(name);
-        let requirements = clients.join("python").join(requirements);
-        unless_stamped(&venv, &requirements, || {
-            if run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).is_err() {
-                apt("python3-venv")?;
-                run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
-            }
-            let mut pip = Command::new(venv.join("bin/pip"));
-            pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-            run(pip.arg(&requirements))
-        })?;
+        python(&venv, &clients.join("python").join(requirements), || Ok(()))?;
         Ok::<_, String>(venv.join("bin/python"))
     };
     let modules = node.join("node_modules");
@@ -59,6 +50,41 @@ pub(crate) fn install() -> Result<Tools, String> {
         python_1: python("mcp-1.30", "requirements-1.30.txt")?,
         python_2: python("mcp-2.3", "requirements-2.3.txt")?,
         node_modules: modules,
+    })
+}
+
+/// The peer that the bench measures beside us.
+pub(crate) struct Semble {
+    /// `bin` of its virtual environment.
+    pub programs: PathBuf,
+    /// What the bench runs in it.
+    pub script: PathBuf,
+    /// The embedding table it is given: its own has to be downloaded from a model hub.
+    pub model: PathBuf,
+}
+
+pub(crate) fn install_semble() -> Result<Semble, String> {
+    let peers = workspace().join("benches/peers");
+    let venv = target().join("tools/semble");
+    let (script, model) = (peers.join("drive.py"), venv.join("model"));
+    python(&venv, &peers.join("requirements.txt"), || {
+        let mut convert = Command::new(venv.join("bin/python"));
+        run(convert.env("HF_HUB_OFFLINE", "1").arg(&script).arg("convert").arg(&model))
+    })?;
+    Ok(Semble { programs: venv.join("bin"), script, model })
+}
+
+/// A virtual environment with the pinned packages; `then` completes a new one.
+fn python(venv: &Path, requirements: &Path, then: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    unless_stamped(venv, requirements, || {
+        if run(Command::new("python3").args(["-m", "venv"]).arg(venv)).is_err() {
+            apt("python3-venv")?;
+            run(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+        }
+        let mut pip = Command::new(venv.join("bin/pip"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+        run(pip.arg(requirements))?;
+        then()
     })
 }
 

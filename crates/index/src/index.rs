@@ -15,7 +15,7 @@ use crate::error::IndexError;
 use crate::feed;
 use crate::ids::IdMap;
 use crate::lexical::{self, Lexical, LexicalView, Verify};
-use crate::snapshot::{Shared, Snapshot};
+use crate::snapshot::{Counted, Shared, Snapshot};
 use crate::vector::{self, Expected, Liveness, VectorView};
 
 /// Texts that are sent to a costly embedder at a time.
@@ -232,6 +232,7 @@ impl Index {
             vectors,
             documents: Documents::new(catalog.clone()),
             shared: shared.clone(),
+            counted: Counted::default(),
         };
         Ok(Index {
             dir: open.dir,
@@ -256,6 +257,7 @@ impl Index {
             vectors: Default::default(),
             documents: Documents::new(catalog.clone()),
             shared: shared.clone(),
+            counted: Counted::default(),
         };
         let watch = Watch {
             connection: catalog.connect()?,
@@ -326,6 +328,7 @@ impl Index {
             vectors,
             documents: current.documents.advanced(),
             shared: self.shared.clone(),
+            counted: Counted::default(),
         };
         *current = Arc::new(next);
     }

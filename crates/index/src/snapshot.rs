@@ -1,5 +1,6 @@
 //! What one search sees: everything as of one moment, whatever is written meanwhile.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +16,9 @@ use crate::vector::VectorView;
 /// More buffers than this are not kept for later searches.
 const IDLE_SCRATCHES: usize = 4;
 
+/// Some megabyte of words.
+const MAX_COUNTED: usize = 10_000;
+
 pub struct Snapshot {
     pub(crate) id: u64,
     pub(crate) generation: u64,
@@ -24,6 +28,30 @@ pub struct Snapshot {
     pub(crate) vectors: [Arc<VectorView>; 2],
     pub(crate) documents: Documents,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) counted: Counted,
+}
+
+/// In how many chunks tokens stand, as far as somebody asked: counting reads the postings, and the frequent words, which
+/// have the most, are asked for again and again.
+#[derive(Default)]
+pub(crate) struct Counted {
+    by_token: [Mutex<HashMap<String, u64>>; 2],
+}
+
+impl Counted {
+    fn of(&self, kind: IndexKind, token: &str, count: impl FnOnce() -> u64) -> u64 {
+        let lock = || self.by_token[lexical::kind_index(kind)].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(token) {
+            return *known;
+        }
+        let count = count();
+        let mut known = lock();
+        if known.len() >= MAX_COUNTED {
+            known.clear();
+        }
+        known.insert(token.to_owned(), count);
+        count
+    }
 }
 
 /// What all snapshots of an index have in common.
@@ -107,7 +135,7 @@ impl Snapshot {
 
     /// In how many chunks of a kind a token stands.
     pub fn holders(&self, kind: IndexKind, token: &str) -> u64 {
-        lexical::holders(&self.lexical, kind, token)
+        self.counted.of(kind, token, || lexical::holders(&self.lexical, kind, token))
     }
 
     /// Whether a chunk holds a token.
