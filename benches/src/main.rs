@@ -100,7 +100,10 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         peers::measure(&setting, &semble, &mut report)?;
     }
     if wanted("large", growth) {
-        large::measure(&setting, &mut report)?;
+        large::warm_search(&setting, &mut report)?;
+    }
+    if wanted("watched", growth) {
+        large::one_edit(&setting, &mut report)?;
     }
     if wanted("growth", growth) {
         growth::measure(&setting, &mut report)?;

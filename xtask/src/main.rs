@@ -32,7 +32,7 @@ cargo xtask COMMAND
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
-  bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|growth]... [--write]
+  bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|watched|growth]... [--write]
                                    measure speed as ratios; --peers beside semble, --growth with large folders;
                                    --write puts them in docs/performance.md
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
