@@ -62,8 +62,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let head = std::str::from_utf8(&bytes[..bytes.len().min(100)]).ok()?;
-    let declaration = head.strip_prefix("<?xml")?.split_once("?>")?.0;
+    let end = memchr::memmem::find(&bytes[..bytes.len().min(200)], b"?>")?;
+    let declaration = std::str::from_utf8(&bytes[..end]).ok()?.strip_prefix("<?xml")?;
     let value = declaration.split_once("encoding=")?.1;
     let quote = value.chars().next()?;
     Encoding::for_label(value[1..].split(quote).next()?.as_bytes())
