@@ -132,6 +132,8 @@ struct Converter<'m> {
     pre: usize,
     links: Vec<(usize, String)>,
     tables: Vec<(Vec<Row>, Row, bool)>,
+    /// Elements that were found not to end; looking again for each of them would take the square of the time.
+    endless: Vec<String>,
 }
 
 impl<'m> Converter<'m> {
@@ -146,6 +148,7 @@ impl<'m> Converter<'m> {
             pre: 0,
             links: Vec::new(),
             tables: Vec::new(),
+            endless: Vec::new(),
         }
     }
 
@@ -290,8 +293,11 @@ impl<'m> Converter<'m> {
     }
 
     /// Skips to the end of an element, counting those of the same name within it.
-    fn leave_out<'h>(&self, name: &str, mut rest: &'h str) -> Outcome<&'h str> {
+    fn leave_out<'h>(&mut self, name: &str, mut rest: &'h str) -> Outcome<&'h str> {
         let whole = rest;
+        if self.endless.iter().any(|known| known == name) {
+            return Ok(whole);
+        }
         let mut depth = 1u32;
         while let Some(at) = rest.find('<') {
             self.meter.spend(1)?;
@@ -317,6 +323,7 @@ impl<'m> Converter<'m> {
             }
         }
         // It never ends: better its text than none.
+        self.endless.push(name.to_owned());
         Ok(whole)
     }
 

@@ -31,6 +31,13 @@ pub(super) struct Shown {
     pub(super) unknown: u32,
 }
 
+impl Shown {
+    /// The characters of a glyph.
+    pub(super) fn part(&self, glyph: &Glyph) -> &str {
+        &self.text[glyph.text.start as usize..glyph.text.end as usize]
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Matrix(pub(super) [f64; 6]);
 

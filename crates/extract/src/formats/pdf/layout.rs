@@ -1,5 +1,7 @@
 //! From characters on a page to text in reading order: words, lines, columns, paragraphs.
 
+use std::collections::HashSet;
+
 use super::content::{Glyph, Shown};
 use super::strings::{push_line, push_plain};
 
@@ -67,23 +69,25 @@ fn turned((x, y): (f32, f32), direction: u8) -> (f32, f32) {
 
 /// Characters joined into pieces of lines, in the order of showing.
 fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
+    let glyphs: Vec<&Glyph> = shown
+        .glyphs
+        .iter()
+        .filter(|glyph| direction(glyph) == wanted && glyph.size > 0.0 && glyph.start.0.is_finite())
+        .collect();
+    let again = shown_again(&glyphs, shown, wanted);
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut seen = Seen::default();
     let mut blank = false;
-    for glyph in &shown.glyphs {
-        if direction(glyph) != wanted || glyph.size <= 0.0 || !glyph.start.0.is_finite() {
-            continue;
-        }
-        let text = &shown.text[glyph.text.start as usize..glyph.text.end as usize];
+    for (glyph, again) in glyphs.iter().zip(again) {
+        let text = shown.part(glyph);
         if text.trim().is_empty() {
             blank = true;
             continue;
         }
-        let (left, y) = turned(glyph.start, wanted);
-        let (right, _) = turned(glyph.end, wanted);
-        if seen.is_again(text, left, y, glyph.size) {
+        if again {
             continue;
         }
+        let (left, y) = turned(glyph.start, wanted);
+        let (right, _) = turned(glyph.end, wanted);
         let size = glyph.size;
         if let Some(last) = pieces.last_mut() {
             let larger = size.max(last.size);
@@ -110,22 +114,30 @@ fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
     pieces
 }
 
-/// Characters that were shown before at the same place: bold letters made by showing them twice, and shadows.
-#[derive(Default)]
-struct Seen(std::collections::HashSet<(char, i32, i32)>);
-
-impl Seen {
-    fn is_again(&mut self, text: &str, x: f32, y: f32, size: f32) -> bool {
-        let cell = size * 0.1;
-        let character = text.chars().next().unwrap_or(' ');
+/// Which characters were shown before at the same place: bold letters made by showing them twice, and shadows. One
+/// alone is chance, as where a text runs into the next column.
+fn shown_again(glyphs: &[&Glyph], shown: &Shown, wanted: u8) -> Vec<bool> {
+    let mut seen: HashSet<(char, i32, i32)> = HashSet::with_capacity(glyphs.len());
+    let mut again: Vec<bool> = Vec::with_capacity(glyphs.len());
+    for glyph in glyphs {
+        let cell = glyph.size * 0.1;
+        let (x, y) = turned(glyph.start, wanted);
+        let character = shown.part(glyph).chars().next().unwrap_or(' ');
         let (column, row) = ((x / cell).round() as i32, (y / cell).round() as i32);
-        let near = |dx: i32| self.0.contains(&(character, column.saturating_add(dx), row));
-        if near(0) || near(-1) || near(1) {
-            return true;
+        let near = |dx: i32| seen.contains(&(character, column.saturating_add(dx), row));
+        let is_again = near(0) || near(-1) || near(1);
+        if !is_again {
+            seen.insert((character, column, row));
         }
-        self.0.insert((character, column, row));
-        false
+        again.push(is_again);
     }
+    for index in 0..again.len() {
+        let beside = |at: Option<usize>| at.and_then(|at| again.get(at)).copied().unwrap_or(false);
+        if again[index] && !beside(index.checked_sub(1)) && !beside(index.checked_add(1)) {
+            again[index] = false;
+        }
+    }
+    again
 }
 
 /// Pieces that stand beside each other with no more than a blank between them are one.
