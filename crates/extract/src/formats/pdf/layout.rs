@@ -25,6 +25,8 @@ struct Piece {
     y: f32,
     size: f32,
     text: String,
+    /// When it was begun and when it was ended, as counted by pieces shown.
+    shown: (usize, usize),
 }
 
 /// The text of a page.
@@ -106,7 +108,8 @@ fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
                 continue;
             }
         }
-        let mut piece = Piece { left, right, y, size, text: String::new() };
+        let when = pieces.len();
+        let mut piece = Piece { left, right, y, size, text: String::new(), shown: (when, when) };
         push_plain(&mut piece.text, text);
         pieces.push(piece);
         blank = false;
@@ -163,6 +166,7 @@ fn lines(mut pieces: Vec<Piece>) -> Vec<Piece> {
                     }
                     last.text.push_str(&piece.text);
                     last.right = last.right.max(piece.right);
+                    last.shown = (last.shown.0.min(piece.shown.0), last.shown.1.max(piece.shown.1));
                     if piece.size > last.size {
                         (last.size, last.y) = (piece.size, piece.y);
                     }
@@ -230,29 +234,29 @@ impl Page {
 
     /// Lines from top to bottom; those on one baseline from left to right.
     fn rows(&mut self, lines: Vec<Piece>) {
-        let mut rows: Vec<Vec<Piece>> = Vec::new();
+        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        let mut row: Vec<Piece> = Vec::new();
         for line in lines {
-            match rows.last_mut() {
-                Some(row) if row.last().is_some_and(|last| is_beside(last, &line)) => row.push(line),
-                _ => rows.push(vec![line]),
+            if row.last().is_none_or(|last| is_beside(last, &line)) {
+                row.push(line);
+                continue;
             }
+            add_row(&mut rows, std::mem::replace(&mut row, vec![line]));
         }
-        for mut row in rows {
-            row.sort_by(|a, b| a.left.total_cmp(&b.left));
+        add_row(&mut rows, row);
+        for row in rows {
+            let Some(first) = row.first() else { continue };
             let mut text = String::new();
-            for piece in &row {
+            for cell in &row {
                 if !text.is_empty() {
                     text.push_str("  ");
                 }
-                text.push_str(piece.text.trim());
+                text.push_str(cell.text.trim());
             }
-            let Some(first) = row.first() else { continue };
-            let apart = self.last.is_none_or(|(y, size)| {
-                let step = first.y - y;
-                step > 1.7 * size.max(first.size)
-                    || step < 0.0
-                    || first.size > 1.25 * size
-                    || size > 1.25 * first.size
+            let (top, size) = (first.first_y, first.last.size);
+            let apart = self.last.is_none_or(|(y, before)| {
+                let step = top - y;
+                step > 1.7 * before.max(size) || step < 0.0 || size > 1.25 * before || before > 1.25 * size
             });
             if apart && !self.out.is_empty() {
                 // A word may be cut between two columns.
@@ -263,9 +267,48 @@ impl Page {
                 }
             }
             push_line(&mut self.out, &text);
-            self.last = Some((first.y, first.size));
+            let bottom = row.iter().map(|cell| cell.last.y).fold(f32::NEG_INFINITY, f32::max);
+            self.last = Some((bottom, size));
         }
     }
+}
+
+/// A piece of a row, with the lines that it goes on in.
+struct Cell {
+    text: String,
+    first_y: f32,
+    /// Its last line.
+    last: Piece,
+}
+
+/// Adds a row, or its pieces to the cells above them: where every piece was shown right after the one above it, the
+/// writer filled cells of several lines.
+fn add_row(rows: &mut Vec<Vec<Cell>>, mut row: Vec<Piece>) {
+    row.sort_by(|a, b| a.left.total_cmp(&b.left));
+    if let Some(above) = rows.last_mut().filter(|above| above.len() > 1) {
+        let places: Option<Vec<usize>> =
+            row.iter().map(|piece| above.iter().position(|cell| goes_on(&cell.last, piece))).collect();
+        if let Some(places) = places {
+            for (place, piece) in places.into_iter().zip(row) {
+                push_line(&mut above[place].text, &piece.text);
+                above[place].last = piece;
+            }
+            return;
+        }
+    }
+    rows.push(
+        row.into_iter()
+            .map(|piece| Cell { text: piece.text.clone(), first_y: piece.y, last: piece })
+            .collect(),
+    );
+}
+
+/// Whether a piece is the next line of a cell.
+fn goes_on(above: &Piece, piece: &Piece) -> bool {
+    let size = above.size.max(piece.size);
+    let centre = |piece: &Piece| (piece.left + piece.right) / 2.0;
+    let aligned = (above.left - piece.left).abs() < size || (centre(above) - centre(piece)).abs() < size;
+    piece.shown.0 == above.shown.1 + 1 && aligned && (0.0..1.7 * size).contains(&(piece.y - above.y))
 }
 
 /// Where a page falls into two columns of running text: the place that the fewest lines reach over, with lines as
