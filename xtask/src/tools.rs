@@ -39,31 +39,32 @@ pub(crate) fn install() -> Result<Tools, String> {
         run(npm.current_dir(&node))
     })?;
 
-    let python = |name: &str, requirements: &str| {
-        let venv = tools.join(name);
-        let requirements = clients.join("python").join(requirements);
-        unless_stamped(&venv, &requirements, || {
-            if run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).is_err() {
-                apt("python3-venv")?;
-                run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
-            }
-            let mut pip = Command::new(venv.join("bin/pip"));
-            pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-            run(pip.arg(&requirements))
-        })?;
-        Ok::<_, String>(venv.join("bin/python"))
-    };
     let modules = node.join("node_modules");
     Ok(Tools {
         node: modules.join("node/bin/node"),
-        python_1: python("mcp-1.30", "requirements-1.30.txt")?,
-        python_2: python("mcp-2.3", "requirements-2.3.txt")?,
+        python_1: python("mcp-1.30", &clients.join("python/requirements-1.30.txt"))?,
+        python_2: python("mcp-2.3", &clients.join("python/requirements-2.3.txt"))?,
         node_modules: modules,
     })
 }
 
+/// A Python of its own, with the packages of a list.
+pub(crate) fn python(name: &str, requirements: &Path) -> Result<PathBuf, String> {
+    let venv = target().join("tools").join(name);
+    unless_stamped(&venv, requirements, || {
+        if run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).is_err() {
+            apt("python3-venv")?;
+            run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        }
+        let mut pip = Command::new(venv.join("bin/pip"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+        run(pip.arg(requirements))
+    })?;
+    Ok(venv.join("bin/python"))
+}
+
 /// Installs a Debian package by name.
-fn apt(package: &str) -> Result<(), String> {
+pub(crate) fn apt(package: &str) -> Result<(), String> {
     let install = || run(Command::new("apt-get").args(["install", "--yes", "--quiet", package]));
     // A new machine has no package lists.
     install().or_else(|_| {

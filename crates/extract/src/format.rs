@@ -89,7 +89,7 @@ impl Format {
         let matches = |extension: &&str| {
             name.strip_suffix(extension).is_some_and(|stem| stem.len() > 1 && stem.ends_with('.'))
         };
-        NAMES.iter().find(|(_, all)| all.iter().any(|one| matches(one))).map(|(format, _)| *format)
+        NAMES.iter().find(|(_, all)| all.iter().any(&matches)).map(|(format, _)| *format)
     }
 
     pub fn is_archive(self) -> bool {

@@ -5,14 +5,13 @@ use std::fs;
 use std::process::Command;
 
 use crate::Args;
-use crate::process::{cargo, exists, run, target, workspace};
+use crate::process::{self, cargo, exists, target, workspace};
 use crate::tools::{apt, python};
 
-pub(crate) fn run_all(args: &mut Args) -> Result<(), String> {
+pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let more = args.rest();
     let here = workspace().join("xtask/src/documents");
     let python = python("documents", &here.join("requirements.txt"))?;
-    // pdftotext knows no --version.
     if !exists("pdftotext") {
         apt("poppler-utils")?;
     }
@@ -21,12 +20,20 @@ pub(crate) fn run_all(args: &mut Args) -> Result<(), String> {
             apt(&format!("libreoffice-{part}-nogui"))?;
         }
     }
-    run(cargo().args(["build", "--quiet", "--release", "--package", "dir2mcp-extract", "--example", "extract"]))?;
+    process::run(cargo().args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "dir2mcp-extract",
+        "--example",
+        "extract",
+    ]))?;
     let folder = target().join("documents");
     if !folder.join("truth.json").is_file() {
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        run(Command::new(&python).arg(here.join("make.py")).arg(&folder))?;
+        process::run(Command::new(&python).arg(here.join("make.py")).arg(&folder))?;
     }
     let extractor = target().join("release/examples/extract");
-    run(Command::new(&python).arg(here.join("compare.py")).arg(&folder).arg(extractor).args(more))
+    process::run(Command::new(&python).arg(here.join("compare.py")).arg(&folder).arg(extractor).args(more))
 }

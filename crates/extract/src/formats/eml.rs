@@ -89,8 +89,8 @@ fn write_message(bytes: &[u8], out: &mut String, sink: &mut Sink) -> Outcome<Opt
             let mut parts = multipart(body, boundary);
             if media == "multipart/alternative" {
                 // The last that we can read is the richest, the plain one reads best.
-                let plain = |part: &&[u8]| split(part).0.kind().media == "text/plain";
-                let best = parts.iter().copied().find(|part| plain(&part)).or(parts.last().copied());
+                let plain = |part: &[u8]| split(part).0.kind().media == "text/plain";
+                let best = parts.iter().copied().find(|part| plain(part)).or(parts.last().copied());
                 parts = best.into_iter().collect();
             }
             for inner in parts.into_iter().rev() {

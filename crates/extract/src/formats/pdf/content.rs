@@ -175,11 +175,9 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                 self.next_line(number(0), number(1));
             }
             b"T*" => self.next_line(0.0, -self.state.leading),
-            b"Tm" => {
-                if operands.len() >= 6 {
-                    self.line = Matrix(std::array::from_fn(number));
-                    self.text = self.line;
-                }
+            b"Tm" if operands.len() >= 6 => {
+                self.line = Matrix(std::array::from_fn(number));
+                self.text = self.line;
             }
             b"BT" => {
                 self.line = Matrix::ONE;
@@ -196,32 +194,24 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             b"Tz" => self.state.scale = number(0) / 100.0,
             b"TL" => self.state.leading = number(0),
             b"Ts" => self.state.rise = number(0),
-            b"q" => {
-                if self.saved.len() < MOST_SAVED {
-                    self.saved.push(self.state.clone());
-                }
-            }
+            b"q" if self.saved.len() < MOST_SAVED => self.saved.push(self.state.clone()),
             b"Q" => {
                 if let Some(state) = self.saved.pop() {
                     self.state = state;
                 }
             }
-            b"cm" => {
-                if operands.len() >= 6 {
-                    self.state.ctm = Matrix(std::array::from_fn(number)).then(&self.state.ctm);
-                }
+            b"cm" if operands.len() >= 6 => {
+                self.state.ctm = Matrix(std::array::from_fn(number)).then(&self.state.ctm);
             }
             b"Do" => {
                 if let Some(name) = operands.first().and_then(Object::name) {
                     self.form(name, resources, depth)?;
                 }
             }
-            b"BMC" => self.actual.push(None),
-            b"BDC" => {
+            b"BMC" if self.actual.len() < MOST_SAVED => self.actual.push(None),
+            b"BDC" if self.actual.len() < MOST_SAVED => {
                 let text = self.actual_text(operands.get(1), resources)?;
-                if self.actual.len() < MOST_SAVED {
-                    self.actual.push(text);
-                }
+                self.actual.push(text);
             }
             b"EMC" => drop(self.actual.pop()),
             _ => {}

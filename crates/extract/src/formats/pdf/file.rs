@@ -455,10 +455,10 @@ impl<'a> File<'a> {
                     }
                     self.packed.borrow_mut().insert(stream.number, Rc::new(objects));
                 }
-            } else if has("XRef") {
-                if let Some(Object::Stream(stream)) = self.object_at(start, None)? {
-                    merge(&mut trailer, stream.dict.clone());
-                }
+            } else if has("XRef")
+                && let Some(Object::Stream(stream)) = self.object_at(start, None)?
+            {
+                merge(&mut trailer, stream.dict.clone());
             }
         }
         *self.trailer.borrow_mut() = trailer;

@@ -36,7 +36,7 @@ enum Codes {
     Utf16,
     /// One byte or two, in an old encoding of East Asia.
     Charset(&'static Encoding),
-    Embedded(CMap),
+    Embedded(Box<CMap>),
 }
 
 /// A code of a string.
@@ -167,7 +167,7 @@ fn composite(dict: &Dict, to_unicode: Option<CMap>, file: &File<'_>) -> Outcome<
                 vertical = map.vertical;
                 match &map.base {
                     Some(base) if !map.has_spaces() => Codes::named(&String::from_utf8_lossy(base)),
-                    _ => Codes::Embedded(map),
+                    _ => Codes::Embedded(Box::new(map)),
                 }
             }
             None => Codes::Identity,
