@@ -1,7 +1,5 @@
 //! CMaps: which codes a string has, and which characters or glyphs they mean.
 
-use std::collections::HashMap;
-
 use super::object::{Lexer, Object};
 use crate::limits::Meter;
 use crate::sink::Outcome;
@@ -10,7 +8,8 @@ use crate::sink::Outcome;
 pub(super) struct CMap {
     /// Lengths of codes: bytes, lowest, highest.
     spaces: Vec<(usize, u32, u32)>,
-    characters: HashMap<u32, Box<str>>,
+    /// Sorted by their codes.
+    characters: Vec<(u32, Box<str>)>,
     /// Sorted by their lowest code.
     ranges: Vec<(u32, u32, Box<[u16]>)>,
     cids: Vec<(u32, u32, u32)>,
@@ -46,7 +45,7 @@ impl CMap {
                 b"endbfchar" => {
                     for pair in operands.chunks_exact(2) {
                         if let (Some(from), Some(to)) = (pair[0].string(), pair[1].string()) {
-                            map.characters.insert(code(from), text(&units(to)));
+                            map.characters.push((code(from), text(&units(to))));
                         }
                     }
                 }
@@ -61,7 +60,7 @@ impl CMap {
                             Object::Array(all) => {
                                 for (from, to) in (low..=high).zip(all) {
                                     if let Some(to) = to.string() {
-                                        map.characters.insert(from, text(&units(to)));
+                                        map.characters.push((from, text(&units(to))));
                                     }
                                 }
                             }
@@ -100,6 +99,7 @@ impl CMap {
                 break;
             }
         }
+        map.characters.sort_by_key(|(code, _)| *code);
         map.ranges.sort_by_key(|(low, ..)| *low);
         map.cids.sort_by_key(|(low, ..)| *low);
         Ok(map)
@@ -107,8 +107,8 @@ impl CMap {
 
     /// The characters of a code.
     pub(super) fn text(&self, code: u32) -> Option<std::borrow::Cow<'_, str>> {
-        if let Some(text) = self.characters.get(&code) {
-            return Some((&**text).into());
+        if let Ok(found) = self.characters.binary_search_by_key(&code, |(known, _)| *known) {
+            return Some((&*self.characters[found].1).into());
         }
         let index = self.ranges.partition_point(|(low, ..)| *low <= code);
         let (low, high, first) = self.ranges[..index].last()?;

@@ -24,7 +24,7 @@ pub(super) struct Font {
 #[derive(Debug)]
 enum Kind {
     Simple { characters: Box<[Option<Box<str>>; 256]>, widths: Box<[f32; 256]> },
-    Composite { codes: Codes, widths: HashMap<u32, f32>, default: f32, glyphs: HashMap<u32, char> },
+    Composite { codes: Codes, widths: Widths, default: f32, glyphs: HashMap<u32, char> },
 }
 
 /// How a string of a composite font is cut into codes.
@@ -102,7 +102,7 @@ impl Font {
                         }
                     });
                     let half = if cid.is_none() && length == 1 { Some(500.0) } else { None };
-                    let width = cid.and_then(|cid| widths.get(&cid).copied()).or(half).unwrap_or(*default);
+                    let width = cid.and_then(|cid| widths.get(cid)).or(half).unwrap_or(*default);
                     each(Char { text, width, is_blank: length == 1 && value == 32 });
                 }
             }
@@ -153,6 +153,27 @@ impl Codes {
     }
 }
 
+/// Widths by the number of the glyph, of which a font has 65,536 at most.
+#[derive(Debug, Default)]
+struct Widths(Vec<f32>);
+
+impl Widths {
+    fn insert(&mut self, cid: u32, width: f32) {
+        let index = cid as usize;
+        if index > usize::from(u16::MAX) {
+            return;
+        }
+        if index >= self.0.len() {
+            self.0.resize(index + 1, f32::NAN);
+        }
+        self.0[index] = width;
+    }
+
+    fn get(&self, cid: u32) -> Option<f32> {
+        self.0.get(cid as usize).copied().filter(|width| !width.is_nan())
+    }
+}
+
 fn composite(dict: &Dict, to_unicode: Option<CMap>, file: &File<'_>) -> Outcome<Font> {
     let mut vertical = false;
     let codes = match file.value(dict, "Encoding")?.as_deref() {
@@ -177,7 +198,7 @@ fn composite(dict: &Dict, to_unicode: Option<CMap>, file: &File<'_>) -> Outcome<
     let descendants = file.value(dict, "DescendantFonts")?;
     let first = descendants.as_deref().and_then(|all| all.array().map_or(Some(all), <[Object]>::first));
     let descendant = first.map(|font| file.resolve(font)).transpose()?;
-    let mut widths = HashMap::new();
+    let mut widths = Widths::default();
     let mut default = 1000.0;
     let mut glyphs = HashMap::new();
     if let Some(descendant) = descendant.as_deref().and_then(Object::dict) {
@@ -207,8 +228,7 @@ fn font_file<'a>(font: &Dict, key: &str, file: &File<'a>) -> Outcome<Option<Cow<
 }
 
 /// `c [w1 w2 …]` and `first last w`.
-fn composite_widths(list: &Object, widths: &mut HashMap<u32, f32>, file: &File<'_>) -> Outcome {
-    const MOST: usize = 70_000;
+fn composite_widths(list: &Object, widths: &mut Widths, file: &File<'_>) -> Outcome {
     let mut items = list.array().unwrap_or_default().iter();
     while let Some(first) = items.next() {
         file.meter.spend(1)?;
@@ -227,9 +247,6 @@ fn composite_widths(list: &Object, widths: &mut HashMap<u32, f32>, file: &File<'
             for cid in first..=last {
                 widths.insert(cid, width);
             }
-        }
-        if widths.len() > MOST {
-            break;
         }
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! From characters on a page to text in reading order: words, lines, columns, paragraphs.
 
-use std::collections::HashSet;
-
 use super::content::{Glyph, Shown};
 use super::strings::{push_line, push_plain};
 
@@ -9,8 +7,10 @@ use super::strings::{push_line, push_plain};
 const BLANK: f32 = 0.13;
 /// Wider gaps cut a line in two: a gutter, or cells of a table.
 const GAP: f32 = 1.1;
+/// The same where something else was shown between the two.
+const STRANGE_GAP: f32 = 0.5;
 /// Gaps between words in a line that the writer showed in one go may be this wide.
-const OWN_GAP: f32 = 2.0;
+const OWN_GAP: f32 = 1.5;
 /// Baselines this near, in sizes, are one line: exponents and indices.
 const SAME_LINE: f32 = 0.4;
 /// Columns within columns.
@@ -120,19 +120,20 @@ fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
 /// Which characters were shown before at the same place: bold letters made by showing them twice, and shadows. One
 /// alone is chance, as where a text runs into the next column.
 fn shown_again(glyphs: &[&Glyph], shown: &Shown, wanted: u8) -> Vec<bool> {
-    let mut seen: HashSet<(char, i32, i32)> = HashSet::with_capacity(glyphs.len());
-    let mut again: Vec<bool> = Vec::with_capacity(glyphs.len());
-    for glyph in glyphs {
+    let mut places: Vec<(i32, char, i32, usize)> = Vec::with_capacity(glyphs.len());
+    for (index, glyph) in glyphs.iter().enumerate() {
         let cell = glyph.size * 0.1;
         let (x, y) = turned(glyph.start, wanted);
         let character = shown.part(glyph).chars().next().unwrap_or(' ');
-        let (column, row) = ((x / cell).round() as i32, (y / cell).round() as i32);
-        let near = |dx: i32| seen.contains(&(character, column.saturating_add(dx), row));
-        let is_again = near(0) || near(-1) || near(1);
-        if !is_again {
-            seen.insert((character, column, row));
+        places.push(((y / cell).round() as i32, character, (x / cell).round() as i32, index));
+    }
+    places.sort_unstable();
+    let mut again = vec![false; glyphs.len()];
+    for pair in places.windows(2) {
+        let ((row, character, column, index), (other_row, other, other_column, later)) = (pair[0], pair[1]);
+        if row == other_row && character == other && other_column.saturating_sub(column) <= 1 {
+            again[index.max(later)] = true;
         }
-        again.push(is_again);
     }
     for index in 0..again.len() {
         let beside = |at: Option<usize>| at.and_then(|at| again.get(at)).copied().unwrap_or(false);
@@ -185,7 +186,8 @@ fn is_beside(one: &Piece, other: &Piece) -> bool {
 fn joins(one: &Piece, other: &Piece) -> bool {
     let larger = one.size.max(other.size);
     let gap = other.left - one.right;
-    gap > -0.5 * larger && gap < GAP * larger
+    let most = if one.shown.1 + 1 == other.shown.0 { GAP } else { STRANGE_GAP };
+    gap > -0.5 * larger && gap < most * larger
 }
 
 struct Page {
