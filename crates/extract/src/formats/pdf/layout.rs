@@ -261,9 +261,8 @@ impl Page {
                 step > 1.7 * before.max(size) || step < 0.0 || size > 1.25 * before || before > 1.25 * size
             });
             if apart && !self.out.is_empty() {
-                // A word may be cut between two columns.
-                let goes_on =
-                    self.last.is_none() && self.out.ends_with('-') && text.starts_with(char::is_lowercase);
+                // A word may be cut between two columns, or between lines that stand far apart.
+                let goes_on = self.out.ends_with('-') && text.starts_with(char::is_lowercase);
                 if !goes_on {
                     self.out.push_str("\n\n");
                 }
