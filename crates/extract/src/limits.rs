@@ -36,10 +36,10 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             max_input_bytes: 256 << 20,
-            max_output_chars: 64 << 20,
+            max_output_chars: 32 << 20,
             max_units: 100_000,
             max_members: 20_000,
-            max_member_bytes: 256 << 20,
+            max_member_bytes: 128 << 20,
             max_total_bytes: 1 << 30,
             max_ratio: 200,
             max_depth: 4,

@@ -61,6 +61,19 @@ pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     encoding.decode_without_bom_handling(body).0
 }
 
+/// As [`decode`], but what is UTF-8 already is not copied: a sheet may have a hundred megabytes.
+pub(crate) fn decode_whole(bytes: Cow<'_, [u8]>) -> String {
+    let is_plain = !matches!(&*bytes, [0xEF | 0xFE | 0xFF | 0, ..] | [b'<', 0, ..])
+        && declared(&bytes).is_none_or(|encoding| encoding == UTF_8);
+    match bytes {
+        Cow::Owned(bytes) if is_plain => match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => decode(error.as_bytes()).into_owned(),
+        },
+        other => decode(&other).into_owned(),
+    }
+}
+
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let end = memchr::memmem::find(&bytes[..bytes.len().min(200)], b"?>")?;
     let declaration = std::str::from_utf8(&bytes[..end]).ok()?.strip_prefix("<?xml")?;

@@ -25,7 +25,7 @@ pub(super) fn open<'a>(bytes: &'a [u8], sink: &Sink) -> Outcome<Zip<'a>> {
 pub(super) fn part(zip: &Zip<'_>, name: &str, sink: &mut Sink) -> Outcome<Option<String>> {
     let read = zip.part(name, &sink.meter);
     match sink.tolerate(name, read)? {
-        Some(Some(bytes)) => Ok(Some(xml::decode(&bytes).into_owned())),
+        Some(Some(bytes)) => Ok(Some(xml::decode_whole(bytes))),
         Some(None) => {
             sink.note(Diagnostic::MissingPart { part: name.to_owned() });
             Ok(None)
