@@ -85,18 +85,18 @@ pub(super) fn show(number: f64, format: NumberFormat, since_1904: bool) -> Strin
 }
 
 fn general(number: f64) -> String {
-    if number.is_finite() && number.abs() < 1e15 {
-        // What fifteen digits hold: 0.1 + 0.2 is 0.3 in a spreadsheet.
-        let text = format!("{number:.12}");
-        let short = text.trim_end_matches('0').trim_end_matches('.');
-        if number == 0.0 {
-            return "0".to_owned();
-        }
-        if number.abs() >= 1e-6 {
-            return short.to_owned();
-        }
+    if number == 0.0 {
+        return "0".to_owned();
     }
-    format!("{number}")
+    let size = number.abs();
+    if !size.is_finite() || !(1e-6..1e15).contains(&size) {
+        return format!("{number}");
+    }
+    // Fifteen digits are what a spreadsheet holds: 0.1 + 0.2 is 0.3 in it.
+    let whole = size.log10().floor() as i32 + 1;
+    let decimals = usize::try_from(15 - whole).unwrap_or(0);
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// `2024-03-01` for the day number that Excel counts from 1900, whose February it gives 29 days.
@@ -166,6 +166,9 @@ mod tests {
             (-0.5, NumberFormat::General, "-0.5"),
             (0.0, NumberFormat::General, "0"),
             (1e-9, NumberFormat::General, "0.000000001"),
+            (123_456.789, NumberFormat::General, "123456.789"),
+            (0.001_234_5, NumberFormat::General, "0.0012345"),
+            (999_999_999_999_999.0, NumberFormat::General, "999999999999999"),
             (45_352.0, NumberFormat::Date, "2024-03-01"),
             (1.0, NumberFormat::Date, "1900-01-01"),
             (61.0, NumberFormat::Date, "1900-03-01"),
