@@ -8,6 +8,7 @@ mod clients;
 mod conformance;
 mod crash;
 mod docs;
+mod documents;
 mod edits;
 mod eval;
 mod licences;
@@ -38,6 +39,8 @@ cargo xtask COMMAND
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md
+  documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs
+                                   with what pdftotext reads; the tables are printed
 ";
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         "sessions" => sessions::run(&mut args),
         "bench" => bench::run(&mut args),
         "eval" => eval::run(&mut args),
+        "documents" => documents::run(&mut args),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;
@@ -96,6 +100,11 @@ impl Args {
             None => Ok(default),
             Some(text) => text.parse().map_err(|_| format!("{name} needs a number, not {text:?}")),
         }
+    }
+
+    /// All that is left.
+    fn rest(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.0)
     }
 
     /// What nobody took is a mistake.

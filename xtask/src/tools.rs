@@ -39,16 +39,11 @@ pub(crate) fn install() -> Result<Tools, String> {
         run(npm.current_dir(&node))
     })?;
 
-    let python = |name: &str, requirements: &str| {
-        let venv = tools.join(name);
-        python(&venv, &clients.join("python").join(requirements), || Ok(()))?;
-        Ok::<_, String>(venv.join("bin/python"))
-    };
     let modules = node.join("node_modules");
     Ok(Tools {
         node: modules.join("node/bin/node"),
-        python_1: python("mcp-1.30", "requirements-1.30.txt")?,
-        python_2: python("mcp-2.3", "requirements-2.3.txt")?,
+        python_1: python("mcp-1.30", &clients.join("python/requirements-1.30.txt"))?,
+        python_2: python("mcp-2.3", &clients.join("python/requirements-2.3.txt"))?,
         node_modules: modules,
     })
 }
@@ -65,31 +60,33 @@ pub(crate) struct Semble {
 
 pub(crate) fn install_semble() -> Result<Semble, String> {
     let peers = workspace().join("benches/peers");
-    let venv = target().join("tools/semble");
-    let (script, model) = (peers.join("drive.py"), venv.join("model"));
-    python(&venv, &peers.join("requirements.txt"), || {
-        let mut convert = Command::new(venv.join("bin/python"));
-        run(convert.env("HF_HUB_OFFLINE", "1").arg(&script).arg("convert").arg(&model))
-    })?;
-    Ok(Semble { programs: venv.join("bin"), script, model })
+    let interpreter = python("semble", &peers.join("requirements.txt"))?;
+    let programs = interpreter.parent().unwrap_or(Path::new("")).to_owned();
+    let (script, model) = (peers.join("drive.py"), programs.join("../model"));
+    if !model.exists() {
+        let mut convert = Command::new(interpreter);
+        run(convert.env("HF_HUB_OFFLINE", "1").arg(&script).arg("convert").arg(&model))?;
+    }
+    Ok(Semble { programs, script, model })
 }
 
-/// A virtual environment with the pinned packages; `then` completes a new one.
-fn python(venv: &Path, requirements: &Path, then: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    unless_stamped(venv, requirements, || {
-        if run(Command::new("python3").args(["-m", "venv"]).arg(venv)).is_err() {
+/// A Python of its own, with the packages of a list.
+pub(crate) fn python(name: &str, requirements: &Path) -> Result<PathBuf, String> {
+    let venv = target().join("tools").join(name);
+    unless_stamped(&venv, requirements, || {
+        if run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).is_err() {
             apt("python3-venv")?;
-            run(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+            run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
         }
         let mut pip = Command::new(venv.join("bin/pip"));
         pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-        run(pip.arg(requirements))?;
-        then()
-    })
+        run(pip.arg(requirements))
+    })?;
+    Ok(venv.join("bin/python"))
 }
 
 /// Installs a Debian package by name.
-fn apt(package: &str) -> Result<(), String> {
+pub(crate) fn apt(package: &str) -> Result<(), String> {
     let install = || run(Command::new("apt-get").args(["install", "--yes", "--quiet", package]));
     // A new machine has no package lists.
     install().or_else(|_| {

@@ -27,6 +27,33 @@ pub enum SkipReason {
     PathTooDeep,
     /// The content says binary although the name said text.
     Binary,
+    /// A format that is known but not read; the hint says what to do.
+    OldFormat {
+        format: String,
+        hint: String,
+    },
+    /// Needs a password.
+    Encrypted {
+        format: String,
+    },
+    /// So broken that nothing could be read.
+    Damaged {
+        format: String,
+        detail: String,
+    },
+    /// Built to exhaust whoever opens it, or more than the limits allow.
+    Refused {
+        format: String,
+        detail: String,
+    },
+    /// Read to the end, and there is no text in it.
+    NoText {
+        format: String,
+    },
+    /// The reading took longer than a document may.
+    TookTooLong {
+        format: String,
+    },
 }
 
 impl SkipReason {
@@ -40,6 +67,12 @@ impl SkipReason {
             SkipReason::NameNotUtf8 => "NAME_NOT_UTF8",
             SkipReason::PathTooDeep => "PATH_TOO_DEEP",
             SkipReason::Binary => "BINARY_SKIPPED",
+            SkipReason::OldFormat { .. } => "DOC_TYPE_UNSUPPORTED",
+            SkipReason::Encrypted { .. } => "ENCRYPTED",
+            SkipReason::Damaged { .. } => "EXTRACT_FAILED",
+            SkipReason::Refused { .. } => "CONTENT_REFUSED",
+            SkipReason::NoText { .. } => "NO_TEXT",
+            SkipReason::TookTooLong { .. } => "TIMEOUT",
         }
     }
 }
@@ -60,6 +93,21 @@ impl std::fmt::Display for SkipReason {
             SkipReason::NameNotUtf8 => f.write_str("the file name is not UTF-8"),
             SkipReason::PathTooDeep => f.write_str("the path is too long to open"),
             SkipReason::Binary => f.write_str("the content is binary"),
+            SkipReason::OldFormat { format, hint } => write!(f, "{format} files are not read; {hint}"),
+            SkipReason::Encrypted { format } => {
+                write!(f, "the {format} file needs a password; save a copy without one")
+            }
+            SkipReason::Damaged { format, detail } => write!(
+                f,
+                "the {format} file is damaged ({detail}); open it in its own program and save it anew"
+            ),
+            SkipReason::Refused { format, detail } => write!(f, "the {format} file is refused: {detail}"),
+            SkipReason::NoText { format } => {
+                write!(f, "the {format} file holds no text; a scan needs OCR (ingest.pdf.mode)")
+            }
+            SkipReason::TookTooLong { format } => {
+                write!(f, "reading the {format} file took longer than a document may; split it")
+            }
         }
     }
 }

@@ -1,0 +1,149 @@
+//! Tar: headers and bodies in blocks of 512 bytes, with the long names of GNU and POSIX.
+
+use crate::limits::Meter;
+use crate::sink::{Outcome, broken};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Link,
+    /// Devices, pipes, sparse files, and what nobody knows.
+    Special,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    /// As the archive has it, unchecked.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// The content; shorter than `size` where the file was cut.
+    pub(crate) bytes: &'a [u8],
+    pub(crate) size: u64,
+}
+
+const BLOCK: usize = 512;
+/// Longer names are no names.
+const MOST_NAME: usize = 1 << 20;
+
+pub(crate) struct Tar<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// Whether this is the first header of a tar.
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(..BLOCK).is_some_and(|header| header[0] != 0 && checksum_is_right(header))
+}
+
+impl<'a> Tar<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Tar<'a> {
+        Tar { bytes, at: 0 }
+    }
+
+    /// The next entry, or `None` at the end.
+    pub(crate) fn next(&mut self, meter: &Meter) -> Outcome<Option<Entry<'a>>> {
+        let mut long_name: Option<String> = None;
+        let mut long_size: Option<u64> = None;
+        loop {
+            meter.spend(1)?;
+            let Some(header) = self.bytes.get(self.at..self.at.saturating_add(BLOCK)) else {
+                return if self.at >= self.bytes.len() { Ok(None) } else { broken("the tar is cut off") };
+            };
+            if header.iter().all(|byte| *byte == 0) {
+                return Ok(None);
+            }
+            if !checksum_is_right(header) {
+                return broken("a tar header is damaged");
+            }
+            let flag = header[156];
+            let is_entry = !matches!(flag, b'L' | b'K' | b'x' | b'g' | b'X');
+            let size = long_size.filter(|_| is_entry).unwrap_or(number(&header[124..136]));
+            let start = self.at + BLOCK;
+            let length = usize::try_from(size).unwrap_or(usize::MAX);
+            let body =
+                &self.bytes[start.min(self.bytes.len())..start.saturating_add(length).min(self.bytes.len())];
+            let padded = length.checked_next_multiple_of(BLOCK).unwrap_or(usize::MAX);
+            // Links have a size in some archives, and no body.
+            let has_body = !matches!(flag, b'1' | b'2' | b'3' | b'4' | b'5' | b'6');
+            self.at = if has_body { start.saturating_add(padded) } else { start };
+            match flag {
+                b'L' if body.len() <= MOST_NAME => long_name = Some(until_zero(body)),
+                b'x' | b'X' if body.len() <= MOST_NAME => {
+                    for (key, value) in records(body) {
+                        match key {
+                            b"path" => long_name = Some(String::from_utf8_lossy(value).into_owned()),
+                            b"size" => {
+                                long_size =
+                                    std::str::from_utf8(value).ok().and_then(|size| size.trim().parse().ok());
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                b'L' | b'K' | b'x' | b'X' | b'g' => {}
+                flag => {
+                    let name = long_name.take().unwrap_or_else(|| own_name(header));
+                    let kind = match flag {
+                        b'5' => Kind::Directory,
+                        b'0' | 0 | b'7' if name.ends_with('/') => Kind::Directory,
+                        b'0' | 0 | b'7' => Kind::File,
+                        b'1' | b'2' => Kind::Link,
+                        _ => Kind::Special,
+                    };
+                    let bytes = if has_body { body } else { &[] };
+                    return Ok(Some(Entry { name, kind, bytes, size }));
+                }
+            }
+        }
+    }
+}
+
+/// The sum over the header with its own field as blanks. Some writers summed signed bytes.
+fn checksum_is_right(header: &[u8]) -> bool {
+    let (mut unsigned, mut signed) = (0u64, 0i64);
+    for (index, byte) in header.iter().enumerate() {
+        let byte = if (148..156).contains(&index) { b' ' } else { *byte };
+        unsigned += u64::from(byte);
+        signed += i64::from(byte.cast_signed());
+    }
+    let stated = number(&header[148..156]);
+    stated == unsigned || i64::try_from(stated).is_ok_and(|stated| stated == signed)
+}
+
+/// Octal digits, or binary where the first bit says so.
+fn number(field: &[u8]) -> u64 {
+    if field.first().is_some_and(|first| first & 0x80 != 0) {
+        let tail = &field[field.len().saturating_sub(8)..];
+        return tail.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    }
+    let digits =
+        field.iter().skip_while(|byte| **byte == b' ').take_while(|byte| matches!(byte, b'0'..=b'7'));
+    digits.fold(0u64, |value, digit| value.saturating_mul(8).saturating_add(u64::from(digit - b'0')))
+}
+
+fn own_name(header: &[u8]) -> String {
+    let name = until_zero(&header[..100]);
+    let prefix = until_zero(&header[345..500]);
+    // GNU keeps times where POSIX keeps the folders.
+    let posix = header[257..263] == *b"ustar\0";
+    if posix && !prefix.is_empty() { format!("{prefix}/{name}") } else { name }
+}
+
+fn until_zero(bytes: &[u8]) -> String {
+    let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// `25 key=value\n`, the length first and of all of it.
+fn records(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    std::iter::from_fn(move || {
+        let blank = memchr::memchr(b' ', &bytes[..bytes.len().min(20)])?;
+        let length: usize = std::str::from_utf8(&bytes[..blank]).ok()?.parse().ok()?;
+        let record = bytes.get(blank + 1..length)?;
+        bytes = &bytes[length..];
+        let record = record.strip_suffix(b"\n").unwrap_or(record);
+        let equals = memchr::memchr(b'=', record)?;
+        Some((&record[..equals], &record[equals + 1..]))
+    })
+}

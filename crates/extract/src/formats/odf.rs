@@ -1,0 +1,123 @@
+//! What OpenDocument texts, sheets and presentations share: one XML with all the content.
+
+use crate::container::zip::Zip;
+use crate::formats::old_office::encrypted;
+use crate::formats::ooxml;
+use crate::sink::{Outcome, Sink};
+use crate::xml::{Token, Xml};
+
+/// The text of `content.xml`, and the title noted.
+pub(super) fn open(bytes: &[u8], sink: &mut Sink) -> Outcome<String> {
+    let zip = Zip::open(bytes, &sink.meter)?;
+    if let Some(manifest) = ooxml::optional(&zip, "META-INF/manifest.xml", sink)?
+        && manifest.contains("encryption-data")
+    {
+        return Err(encrypted(sink.format));
+    }
+    if let Some(text) = ooxml::optional(&zip, "meta.xml", sink)? {
+        let found = title(&text, sink);
+        if let Some(Some(found)) = sink.tolerate("meta.xml", found)? {
+            sink.title(&found);
+        }
+    }
+    Ok(ooxml::part(&zip, "content.xml", sink)?.unwrap_or_default())
+}
+
+fn title(text: &str, sink: &Sink) -> Outcome<Option<String>> {
+    let mut xml = Xml::new(text, &sink.meter);
+    while let Some(token) = xml.next()? {
+        if let Token::Start(tag) = token
+            && tag.name() == "title"
+        {
+            return xml.text().map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The text of a paragraph that has just begun, with links in Markdown. Footnotes go to `notes`, and a mark of
+/// theirs stays.
+pub(super) fn paragraph(xml: &mut Xml<'_>, notes: &mut Vec<String>) -> Outcome<String> {
+    let mut text = String::new();
+    let mut links: Vec<(usize, String)> = Vec::new();
+    let mut depth = 1;
+    while depth > 0 {
+        match xml.next()? {
+            Some(Token::Start(tag)) => {
+                depth += 1;
+                match tag.name() {
+                    "s" => {
+                        let count = tag.attr("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
+                        text.extend(std::iter::repeat_n(' ', count.min(100)));
+                    }
+                    "tab" => text.push('\t'),
+                    "line-break" | "p" | "h" => text.push('\n'),
+                    "a" => links.push((text.len(), tag.attr("href").unwrap_or_default())),
+                    "note-citation" => {
+                        let mark = xml.text()?;
+                        depth -= 1;
+                        text.push_str(&format!("[^{}]", mark.trim()));
+                        notes.push(format!("[^{}]:", mark.trim()));
+                    }
+                    "note-body" => {
+                        let note = xml.text()?;
+                        depth -= 1;
+                        if let Some(last) = notes.last_mut() {
+                            last.push(' ');
+                            last.push_str(note.trim());
+                        }
+                    }
+                    "annotation" => {
+                        let comment = annotation(xml)?;
+                        depth -= 1;
+                        notes.push(comment);
+                    }
+                    // Pictures of the document in other forms, and the names of shapes.
+                    "desc" | "binary-data" | "tracked-changes" => {
+                        xml.skip()?;
+                        depth -= 1;
+                    }
+                    _ => {}
+                }
+            }
+            Some(Token::End(name)) => {
+                depth -= 1;
+                if name == "a"
+                    && let Some((start, address)) = links.pop()
+                {
+                    ooxml::link(&mut text, start, &address);
+                }
+            }
+            // Line ends in the source are blanks.
+            Some(Token::Text(more)) => {
+                text.push_str(&more.replace(['\n', '\r', '\t'], " "));
+            }
+            None => break,
+        }
+    }
+    Ok(text)
+}
+
+/// A comment with its author.
+pub(super) fn annotation(xml: &mut Xml<'_>) -> Outcome<String> {
+    let mut author = String::new();
+    let mut text = String::new();
+    let mut depth = 1;
+    while depth > 0 {
+        match xml.next()? {
+            Some(Token::Start(tag)) => match tag.name() {
+                "creator" => author = xml.text()?,
+                "date" | "date-string" => xml.skip()?,
+                _ => depth += 1,
+            },
+            Some(Token::End(_)) => {
+                depth -= 1;
+                text.push(' ');
+            }
+            Some(Token::Text(more)) => text.push_str(&more),
+            None => break,
+        }
+    }
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(if author.trim().is_empty() { text } else { format!("{}: {text}", author.trim()) })
+}

@@ -1,0 +1,9 @@
+//! The extractors through their public entries, on documents that the tests make themselves.
+
+#![allow(clippy::disallowed_methods)]
+
+mod archives;
+mod build;
+mod documents;
+mod hostile;
+mod pdfs;
