@@ -48,7 +48,7 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         args.retain(|arg| arg != name);
         args.len() < before
     };
-    let (growth, write, only_vectors) = (switch("--growth"), switch("--write"), switch("--only-vectors"));
+    let (growth, write) = (switch("--growth"), switch("--write"));
     let mut value = |name: &str| {
         let position = args.iter().position(|arg| arg == name)?;
         args.remove(position);
@@ -59,13 +59,14 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         Some(path) => PathBuf::from(path),
         None => registry().ok_or("--tree PATH is missing, and there is no cargo registry to take instead")?,
     };
+    let only = value("--only");
     if let Some(arg) = args.first() {
         return Err(format!("unknown argument {arg:?}"));
     }
     let setting = Setting { binary, tree, scratch: testkit::Folder::empty() };
 
     let mut report = Report::new(&setting.tree);
-    if only_vectors {
+    if only.is_some_and(|name| name == "vectors") {
         return vectors::measure(&setting, &mut report);
     }
     let state = indexing::measure(&setting, &mut report)?;
