@@ -69,6 +69,13 @@ pub(crate) fn cpu_of_this() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
+/// CPU time of this thread so far. The kernel brings it up to date every few milliseconds.
+pub(crate) fn cpu_of_thread() -> Duration {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = stat.split_whitespace().next().and_then(|text| text.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
+}
+
 /// The sum of the sizes of all files below a directory.
 pub(crate) fn size_of(directory: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };

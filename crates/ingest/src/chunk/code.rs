@@ -16,11 +16,15 @@ const MAX_CHARS_FACTOR: usize = 8;
 const SHARED: (usize, usize) = (2, 5);
 
 pub(super) fn cut<'a>(path: &str, text: &'a str, options: &ChunkOptions) -> Vec<Cut<'a>> {
-    let boundaries = Language::detect(path, text)
-        .map(|language| lang::boundaries(&lang::parse(language, text, &Limits::default())))
-        .unwrap_or_default();
     let lines = Lines::new(text);
     let cutter = Cutter::new(&lines, options);
+    // Reading the declarations costs more than all the rest; a small file is one chunk whatever it declares.
+    let boundaries = match Language::detect(path, text) {
+        Some(language) if !cutter.fits(&(0..lines.len())) => {
+            lang::boundaries(&lang::parse(language, text, &Limits::default()))
+        }
+        _ => Vec::new(),
+    };
     let mut cuts = Vec::new();
     for range in cutter.ranges(&boundaries) {
         cutter.windows(range, &mut cuts);
