@@ -1,5 +1,8 @@
 //! TypeScript: JavaScript's rules and those for types.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
 use super::{common, javascript};
@@ -15,6 +18,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     rules: TYPES,
     shared: javascript::SHARED,
+    rescue: without_variance,
     ..Adapter::DEFAULT
 };
 
@@ -53,4 +57,15 @@ fn extends(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.use_path(ReferenceKind::Inheritance, base);
     }
     Action::Enter
+}
+
+/// The grammar does not know the variance of a type parameter, `interface Box<in out T>`: blanks in its place.
+pub(super) fn without_variance(source: &str) -> Option<String> {
+    static VARIANCE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"([<,]\s*(?:const\s+)?)(in\s+out|in|out)(\s+[A-Za-z_$])").ok());
+    let out = VARIANCE.as_ref()?.replace_all(source, |found: &regex::Captures<'_>| {
+        let blanks: String = found[2].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+        format!("{}{blanks}{}", &found[1], &found[3])
+    });
+    (out != source).then(|| out.into_owned())
 }
