@@ -26,7 +26,7 @@ impl Default for Limits {
             max_bytes: 4 * 1024 * 1024,
             max_steps_per_byte: 16,
             max_time: Duration::from_secs(10),
-            max_nesting: 5000,
+            max_nesting: 1000,
             max_depth: 100,
             max_symbols: 50_000,
             max_references: 200_000,

@@ -48,7 +48,7 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
         let shortfall = Shortfall::TooLarge { bytes: source.len(), limit: limits.max_bytes };
         return Parsed::nothing(language, shortfall);
     }
-    if nesting(source) > limits.max_nesting {
+    if nesting(source) > limits.max_nesting || (language.adapter().too_nested)(source) {
         return Parsed::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
     }
     if source.len() <= SMALL {
@@ -72,9 +72,10 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
 const SMALL: usize = 12 * 1024;
 const STACK_PER_BYTE: usize = 160;
 
-/// How deep brackets are nested, taking those in strings and comments for real ones.
+/// How deep brackets are nested, taking those in strings and comments for real ones. Angle brackets are comparisons
+/// as often as brackets, so what is open is forgotten at the end of a statement.
 fn nesting(source: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut depth, mut angles, mut deepest) = (0_usize, 0_usize, 0);
     for byte in source.bytes() {
         match byte {
             b'(' | b'[' | b'{' => {
@@ -82,7 +83,15 @@ fn nesting(source: &str) -> usize {
                 deepest = deepest.max(depth);
             }
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'<' => {
+                angles += 1;
+                deepest = deepest.max(angles);
+            }
+            b'>' => angles = angles.saturating_sub(1),
             _ => {}
+        }
+        if matches!(byte, b';' | b'{' | b'}') {
+            angles = 0;
         }
     }
     deepest
@@ -153,8 +162,7 @@ fn read(table: &Table, source: &str, limits: &Limits) -> Option<Tree> {
     let started = Instant::now();
     let mut progress = |_: &tree_sitter::ParseState| {
         reports += 1;
-        let over = reports * STEPS_PER_REPORT > max_steps
-            || (reports.is_multiple_of(64) && started.elapsed() > limits.max_time);
+        let over = reports * STEPS_PER_REPORT > max_steps || started.elapsed() > limits.max_time;
         if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     PARSER.with_borrow_mut(|parser| {

