@@ -11,6 +11,7 @@ mod docs;
 mod edits;
 mod eval;
 mod licences;
+mod outlines;
 mod process;
 mod sessions;
 mod test;
@@ -37,6 +38,10 @@ cargo xtask COMMAND
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md
+  outlines ast FOLDER...           Python outlines against CPython's own ast
+  outlines ctags LANGUAGE=FOLDER...
+                                   outlines against universal-ctags
+  outlines time FOLDER...          how long both take for the same files
 ";
 
 fn main() -> ExitCode {
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         "sessions" => sessions::run(&mut args),
         "bench" => bench::run(&mut args),
         "eval" => eval::run(&mut args),
+        "outlines" => outlines::run(&mut args),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;
