@@ -128,6 +128,9 @@ fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
     }
     let mut visit = Visit::new(source, table, limits, adapter.separator);
     walk(&tree, &mut visit);
+    if broken.is_some() {
+        (adapter.recover)(&mut visit);
+    }
     if let (Some(shortfall @ Shortfall::SyntaxError { .. }), true) =
         (&visit.shortfall, adapter.all_or_nothing)
     {

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -53,7 +54,11 @@ def main():
             record = json.loads(line)
             recovered += record["shortfall"] is not None
             for symbol in record["symbols"]:
-                for line_number in (symbol["name_line"], symbol["start_line"]):
+                lines = {symbol["name_line"], symbol["start_line"]}
+                if language == "haskell":
+                    # ctags names every equation; a function is one symbol.
+                    lines = range(symbol["start_line"], symbol["end_line"] + 1)
+                for line_number in lines:
                     for spelling in spellings(symbol["name"]):
                         ours[record["path"]].add((spelling, line_number))
         total, found, missing, ignored = 0, 0, [], 0
@@ -64,7 +69,7 @@ def main():
                 continue
             if tag.get("_type") != "tag":
                 continue
-            if not_a_declaration(language, tag):
+            if not_a_declaration(language, tag) or language == "elixir" and in_heredoc(tag):
                 ignored += 1
                 continue
             total += 1
@@ -89,14 +94,36 @@ def not_a_declaration(language, tag):
         return True
     if language == "javascript" and tag["kind"] == "class":
         # An object literal.
-        return not any(word in pattern for word in ("class", "function", "=>"))
+        escaped = re.escape(name)
+        return not re.search(rf"(class|function)\s+{escaped}|{escaped}\s*[=:]\s*(async\s+)?(class|function|\()", pattern)
     if language == "typescript" and tag["kind"] == "alias":
         # `import { type A }`, `x.type satisfies B`.
         return "import" in pattern or name in ("satisfies", "as") or "=" not in pattern and pattern.rstrip("$/").endswith((",", " "))
+    if language == "lua":
+        # A function that is handed to a call is not what the call's result is named.
+        escaped = re.escape(name)
+        return not re.search(rf"function\s+{escaped}|{escaped}\s*=\s*function", pattern)
+    if language == "haskell" and name == "class":
+        return True
     if language == "kotlin" and tag["kind"] == "method":
         # The parameter of a lambda.
         return "fun " not in pattern
     return False
+
+
+def in_heredoc(tag):
+    """Examples in documentation."""
+    path = tag["path"]
+    if path not in HEREDOCS:
+        inside, lines = False, []
+        for line in open(path, encoding="utf-8", errors="replace"):
+            lines.append(inside)
+            inside ^= line.count('"""') % 2 == 1
+        HEREDOCS[path] = lines
+    return HEREDOCS[path][tag["line"] - 1]
+
+
+HEREDOCS = {}
 
 
 def spellings(name):

@@ -34,11 +34,27 @@ pub(super) const TYPES: &[(&str, Rule)] = &[
     ("method_signature", Rule::On(javascript::method)),
     ("abstract_method_signature", Rule::On(javascript::method)),
     ("public_field_definition", Rule::On(javascript::field)),
+    ("property_signature", Rule::On(property)),
+    ("construct_signature", Rule::On(construct)),
     ("extends_clause", Rule::On(extends)),
     ("extends_type_clause", Rule::On(common::bases)),
     ("implements_clause", Rule::On(common::bases)),
     ("type_identifier", Rule::On(common::type_name)),
 ];
+
+/// A property that is a function is a method by another name.
+fn property(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let of = node.child_by_field_name("type").and_then(|annotation| annotation.named_child(0));
+    match of.map(|of| of.kind()) {
+        Some("function_type") => visit.named(SymbolKind::Method, node).into(),
+        _ => Action::Enter,
+    }
+}
+
+fn construct(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let row = node.start_position().row;
+    Action::Declare(visit.declared_as(SymbolKind::Constructor, node, "new".to_owned(), row))
+}
 
 fn alias(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     visit.named(SymbolKind::Type, node).into()

@@ -451,6 +451,8 @@ CREATE TABLE app.users (id int PRIMARY KEY, name text);
 CREATE VIEW active AS SELECT id FROM app.users;
 CREATE INDEX users_name ON app.users (name);
 CREATE FUNCTION add(a int, b int) RETURNS int AS $$ SELECT a + b $$ LANGUAGE sql;
+CREATE OR REPLACE FUNCTION nameless ( TEXT, TEXT[] )
+RETURNS int AS $a$ SELECT ';' $a$ LANGUAGE sql;
 "#
     markdown Markdown r#"
 # Title
