@@ -12,6 +12,7 @@ mod documents;
 mod edits;
 mod eval;
 mod licences;
+mod outlines;
 mod process;
 mod sessions;
 mod test;
@@ -41,6 +42,10 @@ cargo xtask COMMAND
                                    in eval/results.md
   documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs
                                    with what pdftotext reads; the tables are printed
+  outlines ast FOLDER...           Python outlines against CPython's own ast
+  outlines ctags LANGUAGE=FOLDER...
+                                   outlines against universal-ctags
+  outlines time FOLDER...          how long both take for the same files
 ";
 
 fn main() -> ExitCode {
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(&mut args),
         "eval" => eval::run(&mut args),
         "documents" => documents::run(&mut args),
+        "outlines" => outlines::run(&mut args),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

@@ -20,7 +20,7 @@ mod walk;
 pub use boundary::{Boundary, boundaries};
 pub use language::Language;
 pub use limits::Limits;
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, parse, tree};
 pub use reference::{Import, Reference, ReferenceKind};
 pub use shortfall::Shortfall;
 pub use symbol::{ScopeKind, Symbol, SymbolKind};

@@ -12,6 +12,8 @@ pub struct Limits {
     pub max_steps_per_byte: u32,
     /// The last resort, for input that makes single steps slow.
     pub max_time: Duration,
+    /// Brackets inside brackets. Nobody writes hundreds; a parser's time grows with the square of thousands.
+    pub max_nesting: usize,
     /// Declarations nested deeper than this are left out.
     pub max_depth: usize,
     pub max_symbols: usize,
@@ -24,6 +26,7 @@ impl Default for Limits {
             max_bytes: 4 * 1024 * 1024,
             max_steps_per_byte: 16,
             max_time: Duration::from_secs(10),
+            max_nesting: 1000,
             max_depth: 100,
             max_symbols: 50_000,
             max_references: 200_000,

@@ -48,6 +48,56 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
         let shortfall = Shortfall::TooLarge { bytes: source.len(), limit: limits.max_bytes };
         return Parsed::nothing(language, shortfall);
     }
+    if nesting(source) > limits.max_nesting || (language.adapter().too_nested)(source) {
+        return Parsed::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
+    }
+    if source.len() <= SMALL {
+        return parse_here(language, source, limits);
+    }
+    let stack = 2 * 1024 * 1024 + source.len() * STACK_PER_BYTE;
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("parse".into())
+            .stack_size(stack)
+            .spawn_scoped(scope, || parse_here(language, source, limits))
+            .ok()
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_else(|| Parsed::nothing(language, Shortfall::TooHard))
+    })
+}
+
+/// The parser frees its own stack by recursion, 112 bytes for each token not yet understood, which hostile input
+/// makes as many as it likes. So a file that could overflow a thread of 2 MB has a thread of its own, with room for
+/// the worst; what is not touched is not used, and the thread costs a hundredth of the parse.
+const SMALL: usize = 12 * 1024;
+const STACK_PER_BYTE: usize = 160;
+
+/// How deep brackets are nested, taking those in strings and comments for real ones. Angle brackets are comparisons
+/// as often as brackets, so what is open is forgotten at the end of a statement.
+fn nesting(source: &str) -> usize {
+    let (mut depth, mut angles, mut deepest) = (0_usize, 0_usize, 0);
+    for byte in source.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'<' => {
+                angles += 1;
+                deepest = deepest.max(angles);
+            }
+            b'>' => angles = angles.saturating_sub(1),
+            _ => {}
+        }
+        if matches!(byte, b';' | b'{' | b'}') {
+            angles = 0;
+        }
+    }
+    deepest
+}
+
+fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
     let adapter = language.adapter();
     if adapter.all_or_nothing
         && let Some(at) = memchr::memchr(0, source.as_bytes())
@@ -57,17 +107,20 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
         return Parsed::nothing(language, Shortfall::SyntaxError { line: line(row) });
     }
     let table = language.table();
-    let Some(mut tree) = tree(table, source, limits) else {
+    let Some(mut tree) = read(table, source, limits) else {
         return Parsed::nothing(language, Shortfall::TooHard);
     };
     let rescued = tree.root_node().has_error().then(|| (adapter.rescue)(source)).flatten();
     let mut source = source;
     if let Some(rescued) = &rescued
-        && let Some(second) = self::tree(table, rescued, limits)
-        && !second.root_node().has_error()
+        && let Some(second) = read(table, rescued, limits)
+        && (!second.root_node().has_error() || first_error(&second) > first_error(&tree))
     {
         tree = second;
-        source = rescued;
+        // Where nothing moved, the file's own text is shown.
+        if rescued.len() != source.len() {
+            source = rescued;
+        }
     }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
     if let (Some(line), true) = (broken, adapter.all_or_nothing) {
@@ -75,6 +128,9 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     }
     let mut visit = Visit::new(source, table, limits, adapter.separator);
     walk(&tree, &mut visit);
+    if broken.is_some() {
+        (adapter.recover)(&mut visit);
+    }
     if let (Some(shortfall @ Shortfall::SyntaxError { .. }), true) =
         (&visit.shortfall, adapter.all_or_nothing)
     {
@@ -90,12 +146,18 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     }
 }
 
+/// The syntax tree as text, for work on a language's rules.
+pub fn tree(language: Language, source: &str) -> String {
+    let tree = read(language.table(), source, &Limits::default());
+    tree.map_or_else(String::new, |tree| tree.root_node().to_sexp())
+}
+
 thread_local! {
     /// A parser keeps its buffers; making one for each file costs as much as a small file.
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
-fn tree(table: &Table, source: &str, limits: &Limits) -> Option<Tree> {
+fn read(table: &Table, source: &str, limits: &Limits) -> Option<Tree> {
     // The parser reports once in this many steps.
     const STEPS_PER_REPORT: u64 = 100;
     let max_steps = (source.len() as u64 + 10_000) * u64::from(limits.max_steps_per_byte);
@@ -103,8 +165,7 @@ fn tree(table: &Table, source: &str, limits: &Limits) -> Option<Tree> {
     let started = Instant::now();
     let mut progress = |_: &tree_sitter::ParseState| {
         reports += 1;
-        let over = reports * STEPS_PER_REPORT > max_steps
-            || (reports.is_multiple_of(64) && started.elapsed() > limits.max_time);
+        let over = reports * STEPS_PER_REPORT > max_steps || started.elapsed() > limits.max_time;
         if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     PARSER.with_borrow_mut(|parser| {

@@ -26,6 +26,10 @@ pub(crate) struct Adapter {
     pub(crate) separator: &'static str,
     /// Another text on the same lines to try when the first does not parse.
     pub(crate) rescue: fn(&str) -> Option<String>,
+    /// Adds what the parser lost in a text with errors.
+    pub(crate) recover: fn(&mut Visit<'_>),
+    /// Whether the text is nested deeper than the grammar's own scanner can bear.
+    pub(crate) too_nested: fn(&str) -> bool,
     /// A text with an error has no outline at all.
     pub(crate) all_or_nothing: bool,
 }
@@ -41,6 +45,8 @@ impl Adapter {
         shared: &[],
         separator: ".",
         rescue: |_| None,
+        recover: |_| (),
+        too_nested: |_| false,
         all_or_nothing: false,
     };
 }

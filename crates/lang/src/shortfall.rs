@@ -9,6 +9,10 @@ pub enum Shortfall {
         bytes: usize,
         limit: usize,
     },
+    /// Brackets inside brackets without end.
+    TooNested {
+        limit: usize,
+    },
     /// The parser gave up repairing: the input is not this language, or made to be slow.
     TooHard,
     TooDeep {
@@ -32,6 +36,7 @@ impl Shortfall {
     pub fn code(&self) -> &'static str {
         match self {
             Shortfall::TooLarge { .. } => "SOURCE_TOO_LARGE",
+            Shortfall::TooNested { .. } => "SOURCE_TOO_NESTED",
             Shortfall::TooHard => "SOURCE_TOO_HARD",
             Shortfall::TooDeep { .. } => "SOURCE_TOO_DEEP",
             Shortfall::TooMany { .. } => "SOURCE_TOO_MANY",
@@ -42,7 +47,13 @@ impl Shortfall {
 
     /// Whether there is no structure at all, so that the file is a text of plain lines.
     pub fn is_total(&self) -> bool {
-        matches!(self, Shortfall::TooLarge { .. } | Shortfall::TooHard | Shortfall::SyntaxError { .. })
+        matches!(
+            self,
+            Shortfall::TooLarge { .. }
+                | Shortfall::TooNested { .. }
+                | Shortfall::TooHard
+                | Shortfall::SyntaxError { .. }
+        )
     }
 }
 
@@ -51,6 +62,7 @@ impl fmt::Display for Shortfall {
         write!(f, "{}: ", self.code())?;
         match self {
             Shortfall::TooLarge { bytes, limit } => write!(f, "{bytes} bytes exceed the limit of {limit}"),
+            Shortfall::TooNested { limit } => write!(f, "brackets are nested deeper than {limit}"),
             Shortfall::TooHard => f.write_str("the parser gave up"),
             Shortfall::TooDeep { limit } => write!(f, "declarations nested deeper than {limit} are left out"),
             Shortfall::TooMany { what, limit } => write!(f, "only the first {limit} {what} are kept"),

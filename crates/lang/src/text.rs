@@ -18,7 +18,8 @@ pub(crate) fn one_line(text: &str) -> String {
             return out;
         }
     }
-    let kept = out.trim_end_matches(['{', ';', ' ']).len();
+    let kept = out.trim_end_matches(['{', ';', ' ']);
+    let kept = kept.strip_suffix(" =").unwrap_or(kept).len();
     out.truncate(kept);
     out
 }
@@ -40,7 +41,9 @@ fn strip_markers(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix("<!--").unwrap_or(line).trim_matches('"');
     let line = line.trim_start_matches(['/', '*', '!', '#', ';', '%']);
-    let line = line.strip_prefix("{-").unwrap_or(line).trim_start_matches("--").trim_start_matches("[[");
+    let line = line.strip_prefix("{-").unwrap_or(line);
+    let line =
+        if line.starts_with("--") { line.trim_start_matches('-').trim_start_matches("[[") } else { line };
     let line = line.trim_start().trim_start_matches(['|', '^']).trim_start();
     let line = line.strip_prefix("<summary>").unwrap_or(line);
     let line = line.strip_suffix("</summary>").unwrap_or(line);
@@ -74,6 +77,7 @@ mod tests {
             ("/* Runs. */", "Runs."),
             ("# Runs", "Runs"),
             ("-- | Runs", "Runs"),
+            ("--- Runs", "Runs"),
             ("/// <summary>\n/// Runs.\n/// </summary>", "Runs."),
             ("//------\n// Runs\n//------", "Runs"),
         ] {

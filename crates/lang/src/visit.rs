@@ -111,7 +111,7 @@ impl<'s> Visit<'s> {
             owner: None,
             start,
             start_row,
-            end_row: end_row(node),
+            end_row: self.last_row(node),
             head_end,
             signature: None,
             returns: None,
@@ -184,6 +184,14 @@ impl<'s> Visit<'s> {
             }
         }
         (modifiers.start_byte(), modifiers.start_position().row)
+    }
+
+    /// The last row of a node that is not blank: some grammars give a node the blank lines after it.
+    pub(crate) fn last_row(&self, node: Node<'_>) -> usize {
+        let text = self.text(node);
+        let blank = &text[text.trim_end().len()..];
+        let rows = blank.matches('\n').count();
+        node.end_position().row.saturating_sub(rows).max(node.start_position().row)
     }
 
     /// Notes that a declaration's name stands here.

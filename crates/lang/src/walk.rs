@@ -182,6 +182,12 @@ fn take_lead(frame: &mut Frame, node: Node<'_>) -> Lead {
     }
 }
 
+/// Adds a declaration found by other means than the tree.
+pub(crate) fn add(visit: &mut Visit<'_>, declared: Declared) {
+    let row = declared.start_row;
+    declare(visit, declared, Lead { start_row: row, end_row: row, comment: None }, None);
+}
+
 fn declare(
     visit: &mut Visit<'_>,
     declared: Declared,

@@ -120,8 +120,10 @@ fn callable(visit: &mut Visit<'_>, node: Node<'_>, name: Node<'_>) -> Option<Dec
     let (name, owner) = split_name(visit, name);
     let kind = if owner.is_some() { SymbolKind::Method } else { visit.callable() };
     let mut declared = if name.kind() == "operator_cast" {
-        let end = name.child_by_field_name("declarator").map_or(name.end_byte(), |d| d.start_byte());
-        let text = visit.slice(name.start_byte(), end).split_whitespace().collect::<Vec<_>>().join(" ");
+        // `operator const char*() const`: up to the parameters.
+        let whole = visit.text(name);
+        let text = whole.split('(').next().unwrap_or(whole);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         visit.declared_as(kind, node, text, name.start_position().row)
     } else {
         visit.declared(kind, node, name)?

@@ -42,7 +42,9 @@ pub(super) fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 pub(super) fn bases(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let mut cursor = node.walk();
     for base in node.named_children(&mut cursor) {
-        base_type(visit, base);
+        if !base.kind().contains("argument") {
+            base_type(visit, base);
+        }
     }
     Action::Enter
 }

@@ -32,6 +32,7 @@ fn attribute(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         .and_then(|list| list.named_child(0));
     match (visit.text(target), argument) {
         ("doc" | "typedoc", Some(text)) => Action::Lead(Some((text.start_byte(), text.end_byte()))),
+        ("moduledoc", _) => Action::Skip,
         ("spec" | "impl" | "deprecated" | "since" | "tag" | "doc", _) => Action::Lead(None),
         ("type" | "typep" | "opaque", Some(of)) => {
             let left = of.child_by_field_name("left").unwrap_or(of);
@@ -57,6 +58,9 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         if let Some(name) = target.child_by_field_name("right") {
             visit.refer(ReferenceKind::Call, name, target.child_by_field_name("left"));
         }
+        return Action::Enter;
+    }
+    if visit.is_name(target) {
         return Action::Enter;
     }
     let word = visit.text(target);

@@ -28,7 +28,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("data_family", Rule::Declare(SymbolKind::Type)),
         ("class", Rule::On(class)),
         ("instance", Rule::On(class)),
-        ("local_binds", Rule::On(local)),
+        ("declarations", Rule::On(declarations)),
         ("import", Rule::On(import)),
         ("apply", Rule::On(apply)),
         ("name", Rule::On(common::type_name)),
@@ -55,6 +55,13 @@ fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
     {
         symbol.end_line = symbol.end_line.max(line(end_row(node)));
+        // The first equation is the definition; the signature announces it.
+        if symbol.name_line == symbol.start_line
+            && symbol.signature.contains("::")
+            && node.kind() != "signature"
+        {
+            symbol.name_line = line(name.start_position().row);
+        }
         visit.name_at(name);
         return Action::Reopen(before, ScopeKind::Function);
     }
@@ -65,9 +72,14 @@ fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     Action::Declare(declared.head_end(end).opens(ScopeKind::Function))
 }
 
-/// `where` and `let` have no declarations of interest; the uses in them have.
-fn local(_: &mut Visit<'_>, _: Node<'_>) -> Action {
-    Action::Enter
+/// The comment in front of the first declaration stands in front of the list of them.
+fn declarations(_: &mut Visit<'_>, node: Node<'_>) -> Action {
+    const DECLARING: [&str; 7] =
+        ["signature", "function", "bind", "data_type", "newtype", "type_synonym", "class"];
+    match node.named_child(0) {
+        Some(first) if DECLARING.contains(&first.kind()) => Action::Wrap,
+        _ => Action::Enter,
+    }
 }
 
 fn data(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

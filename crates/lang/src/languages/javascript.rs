@@ -179,6 +179,9 @@ fn assignment(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
                 let name = right.child_by_field_name("name").map_or("exports", |name| visit.text(name));
                 return declare_value(visit, node, right, name.to_owned(), left, None).into();
             }
+            // `A.Template = class ATemplate`: the class has a name of its own.
+            let own = right.child_by_field_name("name").filter(|_| is_class).map(|name| visit.text(name));
+            let name = own.map_or(name, str::to_owned);
             let owner = (plain && !is_class).then(|| object.to_owned());
             declare_value(visit, node, right, name, property, owner).into()
         }

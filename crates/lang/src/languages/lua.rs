@@ -67,8 +67,16 @@ fn assignment(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 /// `{ name = function () end }`
 fn field(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     match (node.child_by_field_name("name"), node.child_by_field_name("value")) {
-        (Some(name), Some(value)) if name.kind() == "identifier" && value.kind() == "function_definition" => {
-            declared(visit, node, name, value).into()
+        (Some(name), Some(value)) if value.kind() == "function_definition" => {
+            let declared = declared(visit, node, name, value);
+            let unquoted = common::unquoted(visit, name);
+            declared
+                .map(|mut declared| {
+                    declared.name = unquoted.to_owned();
+                    declared
+                })
+                .filter(|declared| !declared.name.is_empty())
+                .into()
         }
         _ => Action::Enter,
     }

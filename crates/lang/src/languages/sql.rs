@@ -1,16 +1,21 @@
 //! SQL: what a script creates.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
 use crate::reference::ReferenceKind;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Declared, Rule};
 use crate::symbol::SymbolKind;
-use crate::visit::Visit;
+use crate::visit::{Visit, line};
+use crate::walk;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "sql",
     extensions: &["sql", "psql", "ddl", "dml", "pgsql"],
     grammar: tree_sitter_sequel::LANGUAGE,
+    recover,
     rules: &[
         ("comment", Rule::Comment),
         ("marginalia", Rule::Comment),
@@ -77,4 +82,90 @@ fn invocation(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.refer(ReferenceKind::Call, name, None);
     }
     Action::Enter
+}
+
+/// SQL has more dialects than any grammar knows. What a statement creates is in its first words all the same.
+fn recover(visit: &mut Visit<'_>) {
+    static CREATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r#"(?im)^[ \t]*CREATE\s+(?:OR\s+REPLACE\s+)?(?:UNIQUE\s+|TEMP(?:ORARY)?\s+|CONSTRAINT\s+|MATERIALIZED\s+)*(TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|TYPE|INDEX|SEQUENCE|SCHEMA)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?([\w."`\[\]]+)"#,
+        )
+        .ok()
+    });
+    let Some(create) = CREATE.as_ref() else { return };
+    let source = visit.source;
+    let known: std::collections::HashSet<u32> = visit.symbols.iter().map(|symbol| symbol.name_line).collect();
+    let (mut at, mut row) = (0, 0);
+    for found in create.captures_iter(source) {
+        let (Some(word), Some(name)) = (found.get(1), found.get(2)) else { continue };
+        row += source[at..name.start()].matches('\n').count();
+        at = name.start();
+        if known.contains(&line(row)) {
+            continue;
+        }
+        let kind = match word.as_str().to_ascii_uppercase().as_str() {
+            "TABLE" => SymbolKind::Table,
+            "VIEW" => SymbolKind::View,
+            "PROCEDURE" => SymbolKind::Procedure,
+            "TRIGGER" => SymbolKind::Trigger,
+            "TYPE" => SymbolKind::Type,
+            "INDEX" => SymbolKind::Index,
+            "SEQUENCE" => SymbolKind::Sequence,
+            "SCHEMA" => SymbolKind::Schema,
+            _ => SymbolKind::Function,
+        };
+        let whole = found.get(0).map_or("", |all| all.as_str());
+        let start = name.end() - whole.trim_start().len();
+        let start_row = row - source[start..name.start()].matches('\n').count();
+        let end = statement_end(source, name.end());
+        let plain: String = name.as_str().chars().filter(|c| !matches!(c, '"' | '`' | '[' | ']')).collect();
+        let bare = plain.rsplit('.').next().unwrap_or(&plain).to_owned();
+        if bare.is_empty() {
+            continue;
+        }
+        let owner = plain.rsplit_once('.').map(|(owner, _)| owner.to_owned());
+        let head = source[start..end].find(['$', ';', '\n']).map_or(end, |length| start + length);
+        let declared = Declared {
+            kind,
+            name: bare,
+            name_row: row,
+            owner: None,
+            start,
+            start_row,
+            end_row: row + source[name.start()..end].matches('\n').count(),
+            head_end: head.max(name.end()),
+            signature: None,
+            returns: None,
+            decorators: Vec::new(),
+            doc: None,
+            opens: None,
+            look_inside: false,
+        };
+        walk::add(visit, declared.owner(owner));
+    }
+}
+
+/// The first semicolon outside a body between dollars; bodies are texts to SQL. Looks only so far.
+fn statement_end(source: &str, from: usize) -> usize {
+    const MAX_STATEMENT: usize = 50_000;
+    let limit = (from..=source.len().min(from + MAX_STATEMENT)).rev().find(|at| source.is_char_boundary(*at));
+    let source = &source[..limit.unwrap_or(from)];
+    let mut at = from;
+    while let Some(next) = source.get(at..).and_then(|rest| rest.find([';', '$'])).map(|next| at + next) {
+        if source.as_bytes()[next] == b';' {
+            return next + 1;
+        }
+        let tag_end = source[next + 1..].find('$').map(|length| next + 1 + length);
+        let tag = tag_end.map(|end| &source[next..=end]).filter(|tag| {
+            tag.len() < 66 && tag[1..tag.len() - 1].chars().all(|c| c.is_alphanumeric() || c == '_')
+        });
+        at = match tag {
+            Some(tag) => match source[next + tag.len()..].find(tag) {
+                Some(close) => next + 2 * tag.len() + close,
+                None => return from,
+            },
+            None => next + 1,
+        };
+    }
+    from
 }

@@ -9,6 +9,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_typescript::LANGUAGE_TSX,
     rules: &RULES,
     shared: javascript::SHARED,
+    rescue: typescript::without_variance,
     ..Adapter::DEFAULT
 };
 

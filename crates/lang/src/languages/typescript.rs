@@ -1,5 +1,8 @@
 //! TypeScript: JavaScript's rules and those for types.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
 use super::{common, javascript};
@@ -15,6 +18,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     rules: TYPES,
     shared: javascript::SHARED,
+    rescue: without_variance,
     ..Adapter::DEFAULT
 };
 
@@ -30,11 +34,27 @@ pub(super) const TYPES: &[(&str, Rule)] = &[
     ("method_signature", Rule::On(javascript::method)),
     ("abstract_method_signature", Rule::On(javascript::method)),
     ("public_field_definition", Rule::On(javascript::field)),
+    ("property_signature", Rule::On(property)),
+    ("construct_signature", Rule::On(construct)),
     ("extends_clause", Rule::On(extends)),
     ("extends_type_clause", Rule::On(common::bases)),
     ("implements_clause", Rule::On(common::bases)),
     ("type_identifier", Rule::On(common::type_name)),
 ];
+
+/// A property that is a function is a method by another name.
+fn property(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let of = node.child_by_field_name("type").and_then(|annotation| annotation.named_child(0));
+    match of.map(|of| of.kind()) {
+        Some("function_type") => visit.named(SymbolKind::Method, node).into(),
+        _ => Action::Enter,
+    }
+}
+
+fn construct(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let row = node.start_position().row;
+    Action::Declare(visit.declared_as(SymbolKind::Constructor, node, "new".to_owned(), row))
+}
 
 fn alias(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     visit.named(SymbolKind::Type, node).into()
@@ -53,4 +73,15 @@ fn extends(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.use_path(ReferenceKind::Inheritance, base);
     }
     Action::Enter
+}
+
+/// The grammar does not know the variance of a type parameter, `interface Box<in out T>`: blanks in its place.
+pub(super) fn without_variance(source: &str) -> Option<String> {
+    static VARIANCE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"([<,]\s*(?:const\s+)?)(in\s+out|in|out)(\s+[A-Za-z_$])").ok());
+    let out = VARIANCE.as_ref()?.replace_all(source, |found: &regex::Captures<'_>| {
+        let blanks: String = found[2].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+        format!("{}{blanks}{}", &found[1], &found[3])
+    });
+    (out != source).then(|| out.into_owned())
 }

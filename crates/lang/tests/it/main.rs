@@ -1,0 +1,6 @@
+//! The language room, from outside.
+
+mod boundaries;
+mod hostile;
+mod languages;
+mod properties;

@@ -1,0 +1,61 @@
+//! `cargo xtask outlines`: the language room against CPython's `ast` and against `universal-ctags`, on real packages.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::Args;
+use crate::process::{cargo, run as run_command, target};
+
+pub(crate) fn run(args: &mut Args) -> Result<(), String> {
+    let against = if args.0.is_empty() { String::new() } else { args.0.remove(0) };
+    let places = std::mem::take(&mut args.0);
+    if places.is_empty() {
+        return Err(
+            "outlines ast FOLDER..., outlines ctags LANGUAGE=FOLDER... or outlines time FOLDER...".into()
+        );
+    }
+    let program = build()?;
+    match against.as_str() {
+        "ast" => script(include_str!("against_ast.py"), &program, &places),
+        "ctags" => script(include_str!("against_ctags.py"), &program, &places),
+        "time" => time(&program, &places),
+        other => Err(format!("outlines against {other:?}?")),
+    }
+}
+
+fn build() -> Result<PathBuf, String> {
+    let arguments = ["build", "--quiet", "--release", "-p", "dir2mcp-lang", "--example", "outlines"];
+    run_command(cargo().args(arguments))?;
+    Ok(target().join("release/examples/outlines"))
+}
+
+fn script(text: &str, program: &PathBuf, places: &[String]) -> Result<(), String> {
+    run_command(Command::new("python3").arg("-c").arg(text).arg(program).args(places))
+}
+
+/// The same files through both programs, one after the other; ctags has one thread, we have two.
+fn time(program: &PathBuf, places: &[String]) -> Result<(), String> {
+    let list = target().join("outlines.files");
+    let find = Command::new("find").args(places).args(["-type", "f", "-size", "-4096k"]).output();
+    let found = find.map_err(|error| format!("find: {error}"))?.stdout;
+    std::fs::write(&list, &found).map_err(|error| format!("{}: {error}", list.display()))?;
+    for round in 1..=3 {
+        let started = Instant::now();
+        let ctags = Command::new("ctags")
+            .args(["--fields=+neKSZ", "--output-format=json", "-f", "-", "-L"])
+            .arg(&list)
+            .output()
+            .map_err(|error| format!("ctags: {error}"))?;
+        let tags = ctags.stdout.iter().filter(|byte| **byte == b'\n').count();
+        let theirs = started.elapsed().as_secs_f64();
+        let input = std::fs::File::open(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+        let ours = Command::new(program).args(["--time", "--threads", "2"]).stdin(input).output();
+        let ours = ours.map_err(|error| format!("outlines: {error}"))?.stdout;
+        println!(
+            "round {round}: ctags {theirs:.3} s, {tags} tags; ours {}",
+            String::from_utf8_lossy(&ours).trim()
+        );
+    }
+    Ok(())
+}
