@@ -308,7 +308,7 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
 fn rules(shared: &Shared) -> String {
     let config = &shared.config;
     let text = format!("{:?} {:?} {}", config.policy, config.chunking, config.gitignore);
-    format!("2:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    format!("1:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 /// The public code and a message that says what to do.

@@ -86,9 +86,9 @@ weights! {
     /// The folders' names, which say less than the file's.
     folders = 0.6;
     /// What the file and its folder are called means what the query means, whatever the words.
-    called = 0.6;
+    called = 0.5;
     /// The file as a whole is about the query: several of its chunks are candidates. More than this favours long files.
-    coherence = 0.5;
+    coherence = 0.4;
     /// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
     /// that repeats the rarest. Small, because long chunks hold many words by chance.
     coverage = 0.3;

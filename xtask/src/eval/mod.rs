@@ -41,18 +41,20 @@ const NO_SIGNALS: &[&str] = &[
 ];
 
 /// What is switched off in turn, and how.
-const ABLATIONS: [(&str, &[&[&str]]); 12] = [
+const ABLATIONS: [(&str, &[&[&str]]); 14] = [
     ("words only", &[NO_VECTORS]),
     ("words alone, no signal", &[NO_VECTORS, NO_SIGNALS]),
     ("vectors alone, no signal", &[NO_WORDS, NO_SIGNALS]),
     ("no other forms of words", &[&["variant=0"]]),
     ("no words from the best passages", &[&["feedback=0"]]),
+    ("no leaning on the best passages", &[&["lean=0"]]),
     ("no definitions", &[&["defines_identifier=0", "defines_words=0"]]),
     ("no file names", &[&["file_stem=0"]]),
     ("no folder names", &[&["folders=0"]]),
     ("no meaning of names", &[&["called=0"]]),
     ("no coherence of files", &[&["coherence=0"]]),
     ("no coverage", &[&["coverage=0"]]),
+    ("older versions beside newer ones", &[&["older=1"]]),
     (
         "no places (tests, examples, fronts, ...)",
         &[&[

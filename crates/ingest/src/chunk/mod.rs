@@ -39,7 +39,7 @@ pub(crate) struct Cut<'a> {
 /// The chunks of a text document's `raw_text`.
 pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &ChunkOptions) -> Vec<Chunk> {
     let (kind, cuts) = match doc_type {
-        DocType::Code => (IndexKind::Code, code::cut(path.as_str(), text, options)),
+        DocType::Code => (IndexKind::Code, code::cut(text, options)),
         _ => (IndexKind::Text, prose::cut(text, options)),
     };
     cuts.into_iter()
