@@ -2,10 +2,10 @@
 
 use tree_sitter::Node;
 
-use crate::reference::{Import, Reference, ReferenceKind};
 use crate::rules::{Declared, Rule, Table};
-use crate::symbol::{ScopeKind, Symbol, SymbolKind};
 use crate::{Limits, Shortfall};
+use model::{Import, Reference, ReferenceKind};
+use model::{ScopeKind, Symbol, SymbolKind};
 
 /// The state of one walk.
 pub(crate) struct Visit<'s> {

@@ -3,10 +3,10 @@
 use tree_sitter::{Node, Tree};
 
 use crate::rules::{Action, Declared, Rule};
-use crate::symbol::{ScopeKind, Symbol};
 use crate::text::{doc_line, one_line};
 use crate::visit::{Scope, Visit, line};
 use crate::{Shortfall, SymbolKind};
+use model::{ScopeKind, Symbol};
 
 /// What is known about the children of one node while the walk is among them.
 #[derive(Default, Clone, Copy)]

@@ -2,10 +2,10 @@
 
 use tree_sitter::Node;
 
-use crate::reference::ReferenceKind;
 use crate::rules::{Action, Declared};
-use crate::symbol::{ScopeKind, SymbolKind};
 use crate::visit::Visit;
+use model::ReferenceKind;
+use model::{ScopeKind, SymbolKind};
 
 /// A leaf that is the name of a type: a use of it, unless it is the one being declared.
 pub(super) fn type_name(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

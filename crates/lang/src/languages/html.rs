@@ -4,8 +4,8 @@ use tree_sitter::Node;
 
 use super::common;
 use crate::rules::{Action, Adapter, Rule};
-use crate::symbol::SymbolKind;
 use crate::visit::Visit;
+use model::SymbolKind;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "html",

@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::reference::ReferenceKind;
 use crate::rules::{Action, Adapter, Rule};
-use crate::symbol::{ScopeKind, SymbolKind};
 use crate::visit::Visit;
+use model::ReferenceKind;
+use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "kotlin",

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use crate::rules::{Action, Adapter, Rule};
-use crate::symbol::{ScopeKind, SymbolKind};
 use crate::visit::Visit;
+use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "markdown",

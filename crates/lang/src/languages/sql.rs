@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use crate::reference::ReferenceKind;
 use crate::rules::{Action, Adapter, Declared, Rule};
-use crate::symbol::SymbolKind;
 use crate::visit::{Visit, line};
 use crate::walk;
+use model::ReferenceKind;
+use model::SymbolKind;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "sql",

@@ -6,10 +6,10 @@ use regex::Regex;
 use tree_sitter::Node;
 
 use super::{common, javascript};
-use crate::reference::ReferenceKind;
 use crate::rules::{Action, Adapter, Rule};
-use crate::symbol::{ScopeKind, SymbolKind};
 use crate::visit::Visit;
+use model::ReferenceKind;
+use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "typescript",

@@ -4,8 +4,8 @@ use tree_sitter::Node;
 
 use super::common;
 use crate::rules::{Action, Adapter, Rule};
-use crate::symbol::{ScopeKind, SymbolKind};
 use crate::visit::Visit;
+use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "zig",

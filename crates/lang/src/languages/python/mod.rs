@@ -6,11 +6,11 @@ mod rescue;
 
 use tree_sitter::Node;
 
-use crate::reference::ReferenceKind;
 use crate::rules::{Action, Adapter, Rule};
-use crate::symbol::{ScopeKind, SymbolKind};
 use crate::visit::{Visit, line};
 use crate::{Shortfall, text};
+use model::ReferenceKind;
+use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "python",

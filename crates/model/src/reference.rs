@@ -1,4 +1,4 @@
-//! Uses of names: imports, calls, types, bases.
+//! Uses of names: imports, calls, types, bases, reads and writes.
 
 use serde::Serialize;
 
@@ -28,6 +28,10 @@ pub enum ReferenceKind {
     /// A call of a constructor: by the syntax (`new`), or by the upper-case letter where there is none.
     Instantiation,
     Type,
+    /// The value is used: `limit` of `x = limit + 1`, `name` of `user.name`.
+    Read,
+    /// The name is given a value that is not its declaration.
+    Write,
 }
 
 impl ReferenceKind {
@@ -38,6 +42,8 @@ impl ReferenceKind {
             ReferenceKind::Call => "call",
             ReferenceKind::Instantiation => "instantiation",
             ReferenceKind::Type => "type",
+            ReferenceKind::Read => "read",
+            ReferenceKind::Write => "write",
         }
     }
 }
