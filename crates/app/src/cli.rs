@@ -14,6 +14,7 @@ Examples:
   dir2mcp connect claude              Show how to connect Claude to the running server
   dir2mcp connect codex --stdio       Show how to let Codex start the server itself
   dir2mcp search 'retry with backoff' Search from the shell
+  dir2mcp bundle 'add a retry limit'  The lines of the code that a task needs
   dir2mcp status --skipped            List files that are not searchable, and why
 
 No key, no network and no download are needed. Configuration: dir2mcp config init, dir2mcp config print.";
@@ -33,7 +34,7 @@ pub(crate) struct Cli {
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Directory to serve [default: the current one]
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", visible_alias = "repo-root")]
     pub dir: Option<PathBuf>,
     /// Config file [default: .dir2mcp.yaml here, else in the directory]
     #[arg(long, global = true, value_name = "PATH")]
@@ -61,7 +62,11 @@ pub(crate) enum Command {
     #[command(after_help = UP_EXAMPLES)]
     Up(Box<UpArgs>),
     /// Serve MCP on standard input and output, for clients that start their servers
-    Stdio(StdioArgs),
+    #[command(after_help = "\
+Examples:
+  dir2mcp stdio --dir ~/notes
+  dir2mcp stdio --tools repo --repo-root ~/src/app   The repository tools, words only, no model")]
+    Stdio(Box<StdioArgs>),
     /// Bring the index up to date and leave
     Index,
     /// Build the index anew
@@ -80,6 +85,14 @@ Examples:
   dir2mcp search 'parse duration'
   dir2mcp search --index code --file-glob 'src/**/*.rs' 'fn parse('")]
     Search(SearchArgs),
+    /// Show what a source file declares
+    Outline(OutlineArgs),
+    /// Put together the lines that a task needs, as Markdown to paste
+    #[command(after_help = "\
+Examples:
+  dir2mcp bundle 'why does the retry loop ignore the deadline?'
+  dir2mcp bundle --max-files 5 --max-lines 200 'add a flag to parse_config' > context.md")]
+    Bundle(BundleArgs),
     /// Set up and inspect the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -183,9 +196,50 @@ pub(crate) struct UpArgs {
         help_heading = "Payments (x402)"
     )]
     pub x402_tools_call_enabled: Option<bool>,
+    #[command(flatten)]
+    pub repo: RepoArgs,
     /// Adds the fixtures of the MCP conformance suite
     #[arg(long, hide = true)]
     pub conformance_fixtures: bool,
+}
+
+/// What the repository tools may show; over `repo_mcp.toml` and the config file.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Repository tools")]
+pub(crate) struct RepoArgs {
+    /// Where their audit log and the last bundle are kept [default: .repo_mcp, or the state directory]
+    #[arg(long, value_name = "PATH")]
+    pub data_dir: Option<String>,
+    /// Largest file shown, in bytes [default: 1048576]
+    #[arg(long, value_name = "BYTES")]
+    pub max_file_bytes: Option<String>,
+    /// Most lines opened at once [default: 500]
+    #[arg(long, value_name = "LINES")]
+    pub max_open_lines: Option<String>,
+    /// Largest response, in bytes [default: 262144]
+    #[arg(long, value_name = "BYTES")]
+    pub max_total_bytes_per_response: Option<String>,
+    /// Most hits of a search [default: 50]
+    #[arg(long, value_name = "N")]
+    pub max_search_hits: Option<String>,
+    /// Most references of an answer [default: 50]
+    #[arg(long, value_name = "N")]
+    pub max_references: Option<String>,
+    /// Most files of a bundle [default: 20]
+    #[arg(long, value_name = "N")]
+    pub max_bundle_files: Option<String>,
+    /// Extensions to index, comma-separated, instead of the default ones
+    #[arg(long, value_name = "EXTENSIONS")]
+    pub include_extensions: Option<String>,
+    /// Globs to leave out, comma-separated, instead of the default ones
+    #[arg(long, value_name = "GLOBS")]
+    pub exclude_globs: Option<String>,
+    /// Outlines of Python files [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub python_adapter_enabled: Option<String>,
+    /// Let searches look for meanings too
+    #[arg(long)]
+    pub semantic: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -193,6 +247,8 @@ pub(crate) struct StdioArgs {
     /// Sets of tools to serve, comma-separated [default: dir2mcp]
     #[arg(long, value_name = "SETS")]
     pub tools: Option<String>,
+    #[command(flatten)]
+    pub repo: RepoArgs,
     /// Adds the fixtures of the MCP conformance suite
     #[arg(long, hide = true)]
     pub conformance_fixtures: bool,
@@ -235,6 +291,27 @@ pub(crate) struct SearchArgs {
     pub explain: bool,
     #[command(flatten)]
     pub filters: QueryArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OutlineArgs {
+    /// The file, relative to the directory or absolute below it
+    pub path: String,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BundleArgs {
+    /// The task, in plain words or with names from the code
+    pub task: String,
+    /// Most files
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_files: u64,
+    /// Most lines in all
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_lines: u64,
+    /// Whether tests may be chosen [default: when the task speaks of tests]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub include_tests: Option<bool>,
 }
 
 /// Where to look, and for how much.

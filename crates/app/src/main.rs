@@ -40,6 +40,8 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Reindex => commands::indexing::run(&ready(cli)?, IndexMode::Full),
         Command::Ask(args) => commands::ask::ask(&ready(cli)?, args),
         Command::Search(args) => commands::ask::search(&ready(cli)?, args),
+        Command::Outline(args) => commands::repo::outline(&ready(cli)?, args),
+        Command::Bundle(args) => commands::repo::bundle(&ready(cli)?, args),
     }
 }
 

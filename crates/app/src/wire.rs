@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use contracts::repo::RepoTools;
 use contracts::{Contract, Registry, RegistryError, ToolNames};
 use dir2mcp_http::{Auth, HttpConfig, Network, RateLimit, SecretToken, TlsFiles};
+use engine::repo::{Repo, RepoConfig};
 use engine::{ChunkOptions, Engine, EngineConfig, EngineError, ModelNames};
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{Embedder, IndexKind};
@@ -57,10 +59,26 @@ pub(crate) fn mcp_server(
     };
     let contracts: Vec<Contract> =
         settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
-    let registry = Registry::new(engine, &contracts, names)?;
+    let repo = repo_tools(settings, engine);
+    let registry = Registry::new(engine, Some(&repo), &contracts, names)?;
+    if contracts.contains(&Contract::Repo) {
+        engine.want_outlines();
+    }
     let mut options = McpOptions::new(env!("CARGO_PKG_VERSION"), caller);
     options.fixtures = fixtures;
     Ok(McpServer::new(Arc::new(registry), options))
+}
+
+/// The repository behind an engine, as these settings show it.
+pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools {
+    let config = RepoConfig {
+        data_dir: settings.repo.data_dir.clone(),
+        view: Arc::clone(&settings.repo.view),
+        semantic: settings.repo.semantic,
+        chunk_lines: settings.chunking.code_max_lines,
+        chunk_overlap: settings.chunking.code_overlap_lines,
+    };
+    RepoTools { repo: Repo::new(engine, config), limits: settings.repo.limits }
 }
 
 pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
@@ -103,17 +121,19 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
     Confinement {
         read: std::iter::once(settings.root.clone()).chain(tls).collect(),
-        write: vec![settings.state_dir.clone()],
+        write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()],
     }
 }
 
 fn policy_config(settings: &Settings) -> PolicyConfig {
     let patterns = &settings.security.secret_patterns;
     let mut path_excludes = settings.security.path_excludes.clone();
-    // The deny floor knows the usual state directory; one of another name inside the root holds the same secrets.
-    if let Ok(inside) = settings.state_dir.strip_prefix(&settings.root) {
-        let inside = globset::escape(&inside.to_string_lossy());
-        path_excludes.extend([inside.clone(), format!("{inside}/**")]);
+    // The deny floor knows the usual state directories; one of another name inside the root holds the same secrets.
+    for own in [&settings.state_dir, &settings.repo.data_dir] {
+        if let Ok(inside) = own.strip_prefix(&settings.root) {
+            let inside = globset::escape(&inside.to_string_lossy());
+            path_excludes.extend([inside.clone(), format!("{inside}/**")]);
+        }
     }
     PolicyConfig {
         path_excludes,

@@ -98,6 +98,18 @@ pub const ERROR_CODES: &[ErrorRow] = &[
         "ElevenLabs limits the rate; wait and try again.",
     ),
     row(ErrorCode::ElevenlabsFailed, ErrorKind::Provider, 502, "A call to ElevenLabs failed."),
+    row(
+        ErrorCode::LimitExceeded,
+        ErrorKind::Input,
+        413,
+        "A limit of the operator refuses what was asked for.",
+    ),
+    row(
+        ErrorCode::SemanticNotAvailable,
+        ErrorKind::Input,
+        400,
+        "Search by meaning is switched off for these tools.",
+    ),
     row(ErrorCode::Cancelled, ErrorKind::Call, 499, "The caller cancelled the call."),
     row(ErrorCode::Timeout, ErrorKind::Call, 504, "The call took longer than its tool allows."),
     row(ErrorCode::InternalError, ErrorKind::Call, 500, "The server made a mistake; its log says more."),

@@ -6,6 +6,7 @@ mod arguments;
 pub mod dir2mcp;
 pub mod error_codes;
 mod registry;
+pub mod repo;
 pub mod service;
 mod text;
 mod tool;

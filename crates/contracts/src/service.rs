@@ -30,6 +30,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Where to report progress, if the caller asked for it.
     pub progress: Option<ProgressSink>,
+    /// The request's own id, where the transport has one.
+    pub request_id: Option<String>,
 }
 
 /// Receives `(done, total, message)`.

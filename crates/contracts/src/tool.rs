@@ -1,7 +1,7 @@
 //! A tool: data that is published, and one function that is run under its limits.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::Call;
 use futures::future::BoxFuture;
@@ -40,6 +40,54 @@ pub(crate) struct Invocation {
 pub(crate) struct Output {
     pub(crate) content: Vec<String>,
     pub(crate) structured: Arc<Value>,
+    /// What the caller should know besides, where the contract has a place for it.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Output {
+    pub(crate) fn new(content: String, structured: Value) -> Output {
+        Output { content: vec![content], structured: Arc::new(structured), warnings: Vec::new() }
+    }
+}
+
+/// How a contract words the end of a call.
+pub(crate) trait Envelope: Send + Sync {
+    /// What of the arguments is needed again when the call has ended.
+    fn note(&self, _arguments: &Value) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn finish(&self, ended: Ended) -> ToolResult;
+
+    /// The output schema as it is published.
+    fn published(&self, output: &Value) -> Map<String, Value>;
+}
+
+/// A call that has ended, one way or the other.
+pub(crate) struct Ended {
+    pub(crate) tool: &'static str,
+    pub(crate) request_id: Option<String>,
+    pub(crate) noted: Map<String, Value>,
+    pub(crate) took: Duration,
+    pub(crate) outcome: Result<Output, Failure>,
+}
+
+/// The results of the dir2mcp specification: bare, and failures in the shape of its section 12.4.
+struct Bare;
+
+impl Envelope for Bare {
+    fn finish(&self, ended: Ended) -> ToolResult {
+        match ended.outcome {
+            Ok(output) => {
+                ToolResult { content: output.content, structured: output.structured, is_error: false }
+            }
+            Err(failure) => failed(&failure),
+        }
+    }
+
+    fn published(&self, output: &Value) -> Map<String, Value> {
+        or_failure(output)
+    }
 }
 
 type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<Output, Failure>> + Send + Sync>;
@@ -49,11 +97,21 @@ pub(crate) struct Tool {
     input: Schema,
     output: Arc<Schema>,
     handler: Handler,
+    envelope: Arc<dyn Envelope>,
 }
 
 impl Tool {
     /// Panics only on a schema that is none, which no test suite lets pass.
     pub(crate) fn new<F, R>(spec: Spec, handler: F) -> Tool
+    where
+        F: Fn(Invocation) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Output, Failure>> + Send + 'static,
+    {
+        Tool::enclosed(Arc::new(Bare), spec, handler)
+    }
+
+    /// A tool of a contract with an envelope of its own.
+    pub(crate) fn enclosed<F, R>(envelope: Arc<dyn Envelope>, spec: Spec, handler: F) -> Tool
     where
         F: Fn(Invocation) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Output, Failure>> + Send + 'static,
@@ -65,7 +123,7 @@ impl Tool {
         let input = compile((spec.input)(), "input");
         let output = Arc::new(compile((spec.output)(), "output"));
         let handler: Handler = Arc::new(move |invocation| Box::pin(handler(invocation)));
-        Tool { spec, input, output, handler }
+        Tool { spec, input, output, handler, envelope }
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -80,7 +138,7 @@ impl Tool {
             title: self.spec.title,
             description: self.spec.description,
             input_schema: object(&self.input),
-            output_schema: Arc::new(or_failure(self.output.document())),
+            output_schema: Arc::new(self.envelope.published(self.output.document())),
             read_only: true,
             idempotent: true,
             timeout: self.spec.timeout,
@@ -91,10 +149,19 @@ impl Tool {
     /// and nothing else. Whoever stops waiting (a limit, a cancellation, a client that is gone) also stops
     /// the work.
     pub(crate) async fn run(&self, arguments: Map<String, Value>, context: CallContext) -> ToolResult {
+        let started = Instant::now();
         let arguments = Value::Object(arguments);
-        if let Err(failure) = self.input.check(&arguments, self.spec.out_of_range) {
-            return failed(&failure);
-        }
+        let noted = self.envelope.note(&arguments);
+        let request_id = context.request_id.clone();
+        let outcome = match self.input.check(&arguments, self.spec.out_of_range) {
+            Ok(()) => self.work(arguments, context).await,
+            Err(failure) => Err(failure),
+        };
+        let tool = self.spec.name;
+        self.envelope.finish(Ended { tool, request_id, noted, took: started.elapsed(), outcome })
+    }
+
+    async fn work(&self, arguments: Value, context: CallContext) -> Result<Output, Failure> {
         let cancel = context.cancel.child_token();
         let _stops_work = cancel.clone().drop_guard();
         let call = Call { tool: self.spec.name, caller: context.caller, cancel };
@@ -105,7 +172,7 @@ impl Tool {
             assert_conforms(&schema, &output);
             Ok(output)
         }));
-        let outcome = tokio::select! {
+        tokio::select! {
             biased;
             done = &mut task.0 => done.unwrap_or_else(|error| {
                 // The panic's message may hold anything; it goes to the log, where panics go.
@@ -119,12 +186,6 @@ impl Tool {
                 let seconds = self.spec.timeout.as_secs_f32();
                 Err(Failure::new(ErrorCode::Timeout, format!("no answer within {seconds} seconds")))
             }
-        };
-        match outcome {
-            Ok(output) => {
-                ToolResult { content: output.content, structured: output.structured, is_error: false }
-            }
-            Err(failure) => failed(&failure),
         }
     }
 }
@@ -182,7 +243,12 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn context() -> CallContext {
-        CallContext { caller: Caller::Stdio, cancel: CancellationToken::new(), progress: None }
+        CallContext {
+            caller: Caller::Stdio,
+            cancel: CancellationToken::new(),
+            progress: None,
+            request_id: None,
+        }
     }
 
     pub(crate) fn spec(name: &'static str) -> Spec {
@@ -206,10 +272,7 @@ pub(crate) mod tests {
     async fn d132_a_call_that_works() {
         let tool = Tool::new(spec("t.ok"), |invocation| async move {
             assert_eq!(invocation.call.tool, "t.ok");
-            Ok(Output {
-                content: vec!["done".into()],
-                structured: json!({"n": invocation.arguments["n"]}).into(),
-            })
+            Ok(Output::new("done".into(), json!({"n": invocation.arguments["n"]})))
         });
         let arguments = json!({"n": 3}).as_object().cloned().unwrap();
         let result = tool.run(arguments, context()).await;
@@ -252,9 +315,7 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn output_that_breaks_its_schema_is_our_error() {
-        let tool = Tool::new(spec("t.bad"), |_| async {
-            Ok(Output { content: vec!["x".into()], structured: json!({}).into() })
-        });
+        let tool = Tool::new(spec("t.bad"), |_| async { Ok(Output::new("x".into(), json!({}))) });
         assert_eq!(code(&tool.run(Map::new(), context()).await), "INTERNAL_ERROR");
     }
 

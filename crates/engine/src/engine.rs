@@ -22,6 +22,7 @@ use crate::api::{
 use crate::corpus::{Corpus, read_corpus};
 use crate::lock::{Attempt, WriterLock};
 use crate::open_file::open_file;
+use crate::outliner::Outliner;
 use crate::state::prepare_state_dir;
 use crate::worker::{self, EventSink, Wake, Waker};
 
@@ -71,7 +72,7 @@ pub enum IndexingOutcome {
 }
 
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     worker: Mutex<Option<(JoinHandle<()>, Waker)>>,
 }
 
@@ -82,6 +83,7 @@ pub(crate) struct Shared {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) stopping: AtomicBool,
+    pub(crate) outliner: Outliner,
     role: RwLock<Role>,
     answers: Answers,
     foreign: Mutex<Option<(Instant, Progress)>>,
@@ -118,6 +120,7 @@ impl Engine {
             embedder,
             counters,
             stopping: AtomicBool::new(false),
+            outliner: Outliner::default(),
             role: RwLock::new(role),
             answers: Answers::default(),
             foreign: Mutex::new(None),
@@ -171,6 +174,46 @@ impl Engine {
             if thread.join().is_err() {
                 tracing::error!("the indexing thread ended abnormally");
             }
+        }
+        self.shared.outliner.stop();
+    }
+
+    /// Keeps outlines from now on: questions across files are answered faster.
+    pub fn want_outlines(&self) {
+        self.shared.outliner.start(&self.shared);
+    }
+
+    /// Looks at the whole tree now. `Err` names the process that keeps the index, where another one does.
+    pub(crate) async fn refresh(&self, call: &Call, mode: IndexMode) -> Result<Result<(), String>, Failure> {
+        if let Some(holder) = self.held_by() {
+            return Ok(Err(holder));
+        }
+        let worker = self
+            .worker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(|(_, waker)| waker.clone());
+        let Some(waker) = worker else {
+            // No background work: then this call does it.
+            let shared = Arc::clone(&self.shared);
+            return blocking(call, move || {
+                shared.counters.start(worker::job_id(), mode);
+                let quiet: EventSink = Arc::new(|_| {});
+                worker::bring_up_to_date(&shared, mode, &quiet).map_err(|error| worker::failure(&error))?;
+                Ok(Ok(()))
+            })
+            .await;
+        };
+        let (done, told) = tokio::sync::oneshot::channel();
+        waker.wake(Wake::Refresh(mode, done));
+        tokio::select! {
+            biased;
+            () = call.cancel.cancelled() => Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled")),
+            outcome = told => match outcome {
+                Ok(outcome) => outcome.map(Ok),
+                Err(_) => Err(Failure::new(ErrorCode::IndexNotReady, "indexing has ended; restart the server")),
+            },
         }
     }
 
@@ -311,7 +354,7 @@ impl Engine {
     }
 
     /// One audit line per call: who, what, how long, how it ended. Never the question.
-    async fn audited<T>(
+    pub(crate) async fn audited<T>(
         &self,
         call: &Call,
         work: impl Future<Output = Result<T, Failure>>,
@@ -420,11 +463,14 @@ impl Shared {
 
     /// Searches under the policy of now: what was indexed under another one is not shown.
     fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
-        let options = RankOptions { oversample: self.config.oversample, weights: self.config.weights };
-        let allows = |path: &str| {
-            RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
-        };
-        retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &allows)
+        let options =
+            RankOptions { oversample: self.config.oversample, weights: self.config.weights, view: None };
+        retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &|path| self.allows(path))
+    }
+
+    /// Whether the policy of now lets a path be shown.
+    pub(crate) fn allows(&self, path: &str) -> bool {
+        RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
     }
 }
 
@@ -467,7 +513,7 @@ fn open_index(
 }
 
 /// Runs CPU work off the async threads and lets go of it when the caller does.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     call: &Call,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {

@@ -7,6 +7,8 @@ mod corpus;
 mod engine;
 mod lock;
 mod open_file;
+mod outliner;
+pub mod repo;
 pub mod state;
 mod worker;
 
@@ -18,5 +20,7 @@ pub use corpus::{Corpus, read_corpus};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
 pub use ingest::{ChunkOptions, IngestError};
-pub use retrieve::{Breakdown, Weights};
+pub use retrieve::{
+    Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
+};
 pub use worker::{Event, EventSink};

@@ -1,6 +1,6 @@
 //! The background thread: repairs, scans, then follows the watcher; or waits to take over from another writer.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use discover::{Change, WatchHealth, Watcher};
 use index::IndexError;
 use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
-use model::{ErrorCode, IndexMode, Progress, RelPath};
+use model::{ErrorCode, Failure, IndexMode, Progress, RelPath};
 
 use crate::engine::{EngineError, Shared};
 
@@ -48,8 +48,12 @@ pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
 pub(crate) enum Wake {
     Change(Change),
+    /// Somebody waits for a whole pass.
+    Refresh(IndexMode, Reply),
     Stop,
 }
+
+pub(crate) type Reply = tokio::sync::oneshot::Sender<Result<(), Failure>>;
 
 #[derive(Clone)]
 pub(crate) struct Waker(Sender<Wake>);
@@ -68,7 +72,8 @@ pub(crate) fn spawn(shared: Arc<Shared>, mode: IndexMode, on_event: EventSink) -
     let thread = std::thread::Builder::new()
         .name("indexer".to_owned())
         .spawn(move || {
-            Worker { every: Cell::new(RESCAN_EVERY), shared, on_event, waker: inner, wakes: receiver }
+            let asked = RefCell::default();
+            Worker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
                 .run(mode)
         })
         .expect("a thread can be started");
@@ -102,12 +107,15 @@ pub(crate) fn bring_up_to_date(
     shared.counters.finish();
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
+    shared.outliner.wake();
     outcome
 }
 
 struct Worker {
     /// Between two full scans.
     every: Cell<Duration>,
+    /// Who waits for the next whole pass.
+    asked: RefCell<Vec<(IndexMode, Reply)>>,
     shared: Arc<Shared>,
     on_event: EventSink,
     waker: Waker,
@@ -138,6 +146,9 @@ impl Worker {
         loop {
             match self.wakes.recv_timeout(PROMOTE_EVERY) {
                 Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Ok(Wake::Refresh(_, reply)) => {
+                    let _ = reply.send(Ok(()));
+                }
                 Ok(Wake::Change(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
             match self.shared.try_promote() {
@@ -194,7 +205,7 @@ impl Worker {
                     continue;
                 }
                 Err(RecvTimeoutError::Timeout) => Due::Everything,
-                Ok(Wake::Change(change)) => match self.gather(change) {
+                Ok(wake) => match self.gather(wake) {
                     Some(due) => due,
                     None => return,
                 },
@@ -234,19 +245,23 @@ impl Worker {
     }
 
     /// Joins a change with those that wait behind it; `None` when the process stops.
-    fn gather(&self, first: Change) -> Option<Due> {
+    fn gather(&self, first: Wake) -> Option<Due> {
         let mut due = Due::Paths(BTreeSet::new());
         let mut next = first;
         loop {
             match (next, &mut due) {
-                (Change::Health(health), _) => self.hear(&health),
-                (Change::Rescan, due) => *due = Due::Everything,
-                (Change::Paths(more), Due::Paths(paths)) => paths.extend(more),
-                (Change::Paths(_), Due::Everything) => {}
+                (Wake::Stop, _) => return None,
+                (Wake::Refresh(mode, reply), due) => {
+                    self.asked.borrow_mut().push((mode, reply));
+                    *due = Due::Everything;
+                }
+                (Wake::Change(Change::Health(health)), _) => self.hear(&health),
+                (Wake::Change(Change::Rescan), due) => *due = Due::Everything,
+                (Wake::Change(Change::Paths(more)), Due::Paths(paths)) => paths.extend(more),
+                (Wake::Change(Change::Paths(_)), Due::Everything) => {}
             }
             next = match self.wakes.try_recv() {
-                Ok(Wake::Change(change)) => change,
-                Ok(Wake::Stop) => return None,
+                Ok(wake) => wake,
                 Err(_) => return Some(due),
             };
         }
@@ -256,13 +271,22 @@ impl Worker {
         let shared = &self.shared;
         match due {
             Due::Everything => {
-                shared.counters.start(job_id(), IndexMode::Incremental);
-                bring_up_to_date(shared, IndexMode::Incremental, &self.on_event)
+                let asked = self.asked.take();
+                let full = asked.iter().any(|(mode, _)| *mode == IndexMode::Full);
+                let mode = if full { IndexMode::Full } else { IndexMode::Incremental };
+                shared.counters.start(job_id(), mode);
+                let outcome = bring_up_to_date(shared, mode, &self.on_event);
+                for (_, reply) in asked {
+                    // Whoever asked may be gone.
+                    let _ = reply.send(outcome.as_ref().map(|()| ()).map_err(failure));
+                }
+                outcome
             }
             Due::Paths(paths) => {
                 shared.counters.resume();
                 let outcome = ingest(shared, &self.on_event).update(&paths, &shared.stopping);
                 shared.counters.finish();
+                shared.outliner.wake();
                 outcome
             }
         }
@@ -309,6 +333,11 @@ fn rules(shared: &Shared) -> String {
     let config = &shared.config;
     let text = format!("{:?} {:?} {}", config.policy, config.chunking, config.gitignore);
     format!("1:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+}
+
+pub(crate) fn failure(error: &IngestError) -> Failure {
+    let (code, message) = describe(error);
+    Failure::new(code, message)
 }
 
 /// The public code and a message that says what to do.

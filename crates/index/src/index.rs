@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use model::{EmbedError, Embedder, Generation, IndexKind};
+use model::{ContentHash, DocId, EmbedError, Embedder, Generation, IndexKind, Outline};
 
 use crate::batch::{Applied, Batch, Known};
-use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded};
+use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded, Unoutlined};
 use crate::derive::{self, Compacted, Derived, RepairReport, VERIFY_AT_OPEN};
 use crate::documents::Documents;
 use crate::error::IndexError;
 use crate::feed;
 use crate::ids::IdMap;
 use crate::lexical::{self, Lexical, LexicalView, Verify};
+use crate::outlines;
 use crate::snapshot::{Counted, Shared, Snapshot};
 use crate::vector::{self, Expected, Liveness, VectorView};
 
@@ -193,6 +194,32 @@ impl Index {
         offset: usize,
     ) -> Result<(u64, Vec<DocumentRow>), IndexError> {
         self.catalog.list(filter, limit, offset)
+    }
+
+    /// Documents that lack the outline of their present content, after one of them.
+    pub fn unoutlined(&self, after: DocId, limit: usize) -> Result<Vec<Unoutlined>, IndexError> {
+        self.catalog.unoutlined(after, limit)
+    }
+
+    pub fn put_outlines(&self, outlines: &[(DocId, ContentHash, Outline)]) -> Result<(), IndexError> {
+        let packed: Vec<_> =
+            outlines.iter().map(|(doc, hash, outline)| (*doc, *hash, outlines::pack(outline))).collect();
+        self.catalog.put_outlines(&packed)
+    }
+
+    /// Says that every document changed up to this commit has its outline.
+    pub fn set_outlined_up_to(&self, generation: Generation) -> Result<(), IndexError> {
+        self.catalog.set_outlined_up_to(generation.0)
+    }
+
+    pub fn outlined_up_to(&self) -> Result<Generation, IndexError> {
+        self.catalog.outlined_up_to().map(Generation)
+    }
+
+    /// What files declare and use as far as it can concern `name`; `None` for a file whose outline is not made yet.
+    pub fn outlines(&self, paths: &[String], name: &str) -> Result<Vec<Option<Outline>>, IndexError> {
+        let packed = self.catalog.outlines(paths)?;
+        Ok(packed.into_iter().map(|packed| outlines::unpack(&packed?, name)).collect())
     }
 
     pub fn counts(&self) -> Result<Counts, IndexError> {

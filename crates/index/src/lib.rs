@@ -21,13 +21,14 @@ mod feed;
 mod ids;
 mod index;
 mod lexical;
+mod outlines;
 mod rank;
 mod snapshot;
 pub mod tokens;
 mod vector;
 
 pub use batch::{Applied, Batch, DocChange, Known, NewRep};
-pub use catalog::{Counts, DocumentRow, StoredChunk};
+pub use catalog::{Counts, DocumentRow, StoredChunk, Unoutlined};
 pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;
 pub use index::{Access, Index, Open};

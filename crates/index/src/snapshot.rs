@@ -138,6 +138,17 @@ impl Snapshot {
         self.counted.of(kind, token, || lexical::holders(&self.lexical, kind, token))
     }
 
+    /// The paths of all documents whose text holds a token, sorted.
+    pub fn files_with(&self, token: &str) -> Vec<String> {
+        let documents = lexical::documents_with(&self.lexical, token);
+        let mut paths: Vec<String> =
+            documents.into_iter().map(|doc| self.documents.path(doc).to_owned()).collect();
+        paths.retain(|path| !path.is_empty());
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
     /// Whether a chunk holds a token.
     pub fn knows(&self, token: &str) -> bool {
         lexical::knows(&self.lexical, token)

@@ -8,10 +8,13 @@ mod budget;
 pub mod chunk;
 mod commit;
 mod counters;
+mod outline;
 mod plan;
 mod represent;
 mod scan;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
+pub use lang::Parsed;
+pub use outline::{extensions, languages, outline_all, read_text, structure, summary};
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions};

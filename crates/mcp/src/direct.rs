@@ -47,7 +47,8 @@ impl Direct for McpServer {
             Some(Value::Object(arguments)) => Some(arguments),
             _ => None,
         };
-        let context = CallContext { caller: caller(), cancel, progress: None };
+        let request_id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        let context = CallContext { caller: caller(), cancel, progress: None, request_id: Some(request_id) };
         let id = id.clone();
         Some(async move {
             let result = self.run(&name, arguments, context).await?.ok()?;

@@ -178,7 +178,12 @@ impl McpServer {
         let caller = self.caller(context);
         let CallToolRequestParams { name, arguments, .. } = request;
         let call = progress::reporting(context, dialect, |progress| {
-            let context = CallContext { caller, cancel: context.ct.clone(), progress };
+            let context = CallContext {
+                caller,
+                cancel: context.ct.clone(),
+                progress,
+                request_id: Some(context.id.to_string()),
+            };
             self.run(&name, arguments, context)
         });
         match call.await {

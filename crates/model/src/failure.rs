@@ -34,6 +34,10 @@ crate::document::named!(
         ElevenlabsAuth = "ELEVENLABS_AUTH",
         ElevenlabsRateLimit = "ELEVENLABS_RATE_LIMIT",
         ElevenlabsFailed = "ELEVENLABS_FAILED",
+        /// A limit of the operator's refuses what was asked for.
+        LimitExceeded = "LIMIT_EXCEEDED",
+        /// Search by meaning is switched off.
+        SemanticNotAvailable = "SEMANTIC_NOT_AVAILABLE",
         /// The call was cancelled by its caller.
         Cancelled = "CANCELLED",
         /// The call took longer than its tool's limit.
@@ -66,11 +70,17 @@ impl ErrorCode {
 pub struct Failure {
     pub code: ErrorCode,
     pub message: String,
+    /// What to do about it, where there is more to say than the message does.
+    pub hint: Option<String>,
 }
 
 impl Failure {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into() }
+        Failure { code, message: message.into(), hint: None }
+    }
+
+    pub fn hint(self, hint: impl Into<String>) -> Failure {
+        Failure { hint: Some(hint.into()), ..self }
     }
 
     pub fn retryable(&self) -> bool {

@@ -35,6 +35,20 @@ pub enum ReferenceKind {
 }
 
 impl ReferenceKind {
+    pub const ALL: &[ReferenceKind] = &[
+        ReferenceKind::Import,
+        ReferenceKind::Inheritance,
+        ReferenceKind::Call,
+        ReferenceKind::Instantiation,
+        ReferenceKind::Type,
+        ReferenceKind::Read,
+        ReferenceKind::Write,
+    ];
+
+    pub fn from_name(name: &str) -> Option<ReferenceKind> {
+        ReferenceKind::ALL.iter().copied().find(|kind| kind.as_str() == name)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             ReferenceKind::Import => "import",

@@ -48,6 +48,12 @@ pub enum ScopeKind {
 }
 
 impl ScopeKind {
+    pub fn from_name(name: &str) -> Option<ScopeKind> {
+        [ScopeKind::Module, ScopeKind::Class, ScopeKind::Function]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             ScopeKind::Module => "module",

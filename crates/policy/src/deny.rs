@@ -70,9 +70,9 @@ pub(crate) fn check_floor(path: &RelPath) -> Result<(), Denied> {
     Ok(())
 }
 
-/// Compiled `security.path_excludes`.
+/// Compiled globs that leave paths out, such as `security.path_excludes`.
 #[derive(Debug)]
-pub(crate) struct Excludes {
+pub struct Excludes {
     globs: GlobSet,
     patterns: Vec<Pattern>,
 }
@@ -90,7 +90,7 @@ impl Excludes {
     /// Reads the patterns as a `.gitignore` at the root would be read: without a `/` they apply at any
     /// depth, with one they start at the root; the last pattern that matches decides; nothing below an
     /// excluded folder comes back. Unlike there, case does not matter: `Private/` must not be a way in.
-    pub(crate) fn new(patterns: &[String]) -> Result<Excludes, PolicyError> {
+    pub fn new(patterns: &[String]) -> Result<Excludes, PolicyError> {
         let mut globs = GlobSetBuilder::new();
         let mut compiled = Vec::with_capacity(patterns.len());
         for text in patterns {
@@ -123,7 +123,7 @@ impl Excludes {
         Ok(Excludes { globs, patterns: compiled })
     }
 
-    pub(crate) fn check(&self, path: &RelPath, is_folder: bool) -> Result<(), Denied> {
+    pub fn check(&self, path: &RelPath, is_folder: bool) -> Result<(), Denied> {
         let path = fold(path.as_str());
         let folders = path.match_indices('/').map(|(end, _)| (&path[..end], true));
         let mut matching = Vec::new();

@@ -24,7 +24,7 @@ mod secrets;
 mod site;
 
 pub use confine::{Confinement, ConfinementStatus, confine};
-pub use deny::{Denied, default_path_excludes};
+pub use deny::{Denied, Excludes, default_path_excludes};
 pub use limits::DEFAULT_MAX_FILE_BYTES;
 pub use open::{Guard, OpenError, OpenFile, path_failure};
 pub use policy::{Policy, PolicyConfig, PolicyError};

@@ -1,5 +1,8 @@
 //! A caller's filters, compiled once per call: path prefix, glob, document types.
 
+use std::fmt;
+use std::sync::Arc;
+
 use globset::{GlobBuilder, GlobMatcher};
 use model::{DocType, ErrorCode, Failure, Filter};
 
@@ -14,6 +17,27 @@ pub struct CompiledFilter {
     glob: Option<Glob>,
     doc_types: Vec<DocType>,
     operators: Operators,
+    view: Option<View>,
+}
+
+/// The files that a contract shows at all, by their paths.
+#[derive(Clone)]
+pub struct View(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl View {
+    pub fn new(shows: impl Fn(&str) -> bool + Send + Sync + 'static) -> View {
+        View(Arc::new(shows))
+    }
+
+    pub fn shows(&self, path: &str) -> bool {
+        (self.0)(path)
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("View")
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -43,7 +67,12 @@ impl CompiledFilter {
             return Err(Failure::new(ErrorCode::InvalidField, "path_prefix contains a NUL byte"));
         }
         let operators = Operators::default();
-        Ok(CompiledFilter { prefix, glob, doc_types: filter.doc_types.clone(), operators })
+        Ok(CompiledFilter { prefix, glob, doc_types: filter.doc_types.clone(), operators, view: None })
+    }
+
+    /// The same within what a contract shows.
+    pub fn within(self, view: Option<&View>) -> CompiledFilter {
+        CompiledFilter { view: view.cloned(), ..self }
     }
 
     /// The same, and what the query itself says about files.
@@ -56,6 +85,7 @@ impl CompiledFilter {
             && path.starts_with(&self.prefix)
             && self.glob.as_ref().is_none_or(|glob| glob.matches(path))
             && self.operators.admit(path)
+            && self.view.as_ref().is_none_or(|view| view.shows(path))
     }
 
     /// True where every file passes, so that no index has to ask.
@@ -64,6 +94,7 @@ impl CompiledFilter {
             && self.glob.is_none()
             && self.doc_types.is_empty()
             && self.operators.admit_everything()
+            && self.view.is_none()
     }
 
     /// The prefix as paths are written in the index.

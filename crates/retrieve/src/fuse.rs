@@ -92,6 +92,16 @@ impl TermWeights {
         }
     }
 
+    /// The words of the query that stand in a candidate's text, sorted.
+    pub(crate) fn words_in(&self, parsed: &Parsed, chunk: &StoredChunk) -> Vec<String> {
+        let terms = parsed.content_terms();
+        let places = self.places(chunk);
+        let mut words: Vec<String> = places.iter().map(|place| terms[place.term].token.clone()).collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+
     /// The share of each term of the matcher.
     pub(crate) fn shares(&self) -> &[f32] {
         &self.shares

@@ -5,6 +5,7 @@
 
 pub mod answer;
 mod breakdown;
+pub mod bundle;
 pub mod candidates;
 mod copies;
 mod definition;
@@ -23,7 +24,10 @@ pub mod weights;
 
 pub use answer::{Answer, extractive_answer};
 pub use breakdown::Breakdown;
-pub use filter::CompiledFilter;
+pub use bundle::{
+    Bundle, Bundler, Corpus, Deterministic, Passage, Selection, Skip, Skipped, Source, Task, Why,
+};
+pub use filter::{CompiledFilter, View};
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};

@@ -5,7 +5,7 @@ use model::{EmbedError, Embedder, Failure, Hit, IndexKind, IndexUsed, Query};
 
 use crate::breakdown::Breakdown;
 use crate::candidates::{Pool, Question, gather};
-use crate::filter::CompiledFilter;
+use crate::filter::{CompiledFilter, View};
 use crate::fuse::{Ranking, Scored, TermWeights, merge, rank};
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
@@ -14,16 +14,18 @@ use crate::snippet::{DEFAULT_CHARS, cut_out};
 use crate::weights::{self, Weights};
 
 /// What may be tuned from outside.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RankOptions {
     /// Candidates per hit (`rag.oversample_factor`), from 1 to 100.
     pub oversample: usize,
     pub weights: Weights,
+    /// What may be found at all; everything, if none.
+    pub view: Option<View>,
 }
 
 impl Default for RankOptions {
     fn default() -> RankOptions {
-        RankOptions { oversample: 5, weights: Weights::default() }
+        RankOptions { oversample: 5, weights: Weights::default(), view: None }
     }
 }
 
@@ -35,6 +37,8 @@ pub struct SearchAnswer {
     pub hits: Vec<Hit>,
     /// For each hit, how its score came about.
     pub breakdowns: Vec<Breakdown>,
+    /// For each hit, the words of the query that stand in it, sorted.
+    pub matched: Vec<Vec<String>>,
     /// Only the beginning of the query was used: it was longer than [`crate::parse::MAX_QUERY_BYTES`] or had
     /// more words than are searched for.
     pub query_truncated: bool,
@@ -52,7 +56,7 @@ pub fn search(
     allows: &dyn Fn(&str) -> bool,
 ) -> Result<SearchAnswer, Failure> {
     let operators = Operators::read(&query.text);
-    let filter = CompiledFilter::new(&query.filter)?.with(&operators);
+    let filter = CompiledFilter::new(&query.filter)?.within(options.view.as_ref()).with(&operators);
     let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
     let parsed = Parsed::with_forms(&operators.text, &words);
     let routed = route(&operators.text, query.index, &query.filter);
@@ -103,8 +107,10 @@ pub fn search(
         ranking.strength *= prose;
     }
     let best = merge(rankings, query.k);
+    let matched = best.iter().map(|scored| terms.words_in(&parsed, &scored.chunk)).collect();
     let (hits, breakdowns) = best.into_iter().map(|scored| show(scored, &terms)).unzip();
-    Ok(SearchAnswer { index_used, hits, breakdowns, query_truncated: parsed.truncated, vector_error })
+    let query_truncated = parsed.truncated;
+    Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
 }
 
 fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {

@@ -56,7 +56,7 @@ fn arguments(query: &Query) -> Map<String, Value> {
 }
 
 /// Opens the engine and brings the index up to date, unless a server does so already.
-fn current_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
+pub(super) fn current_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
     let reporter = Arc::new(Reporter::beside_a_result(&loaded.settings.output));
     for warning in &loaded.warnings {
         print::warn(warning);
@@ -102,8 +102,13 @@ fn explain(loaded: &Loaded, query: Query) -> Result<(), Exit> {
 fn call(loaded: &Loaded, tool: &'static str, arguments: Map<String, Value>) -> Result<(), Exit> {
     let output = &loaded.settings.output;
     let engine = current_engine(loaded)?;
-    let registry = Registry::new(&engine, &[Contract::Dir2mcp], ToolNames::Dotted)?;
-    let context = CallContext { caller: Caller::Cli, cancel: CancellationToken::new(), progress: None };
+    let registry = Registry::new(&engine, None, &[Contract::Dir2mcp], ToolNames::Dotted)?;
+    let context = CallContext {
+        caller: Caller::Cli,
+        cancel: CancellationToken::new(),
+        progress: None,
+        request_id: None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime
         .block_on(registry.call(tool, Some(arguments), context))

@@ -30,6 +30,7 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
     };
     loaded.warnings.iter().for_each(|warning| warn(warning));
     files::prepare_state_dir(&settings.state_dir)?;
+    files::prepare_state_dir(&settings.repo.data_dir)?;
     policy::confine(&wire::confinement(settings));
     let engine = wire::open_engine(settings)?;
     let runtime = tokio::runtime::Runtime::new()?;

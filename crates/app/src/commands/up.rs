@@ -29,6 +29,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         reporter.warn(warning);
     }
     files::prepare_state_dir(&settings.state_dir).map_err(|error| state_exit(loaded, &error))?;
+    files::prepare_state_dir(&settings.repo.data_dir).map_err(|error| state_exit(loaded, &error))?;
     let mut warnings = Vec::new();
     let token =
         token::resolve(&settings.security.auth, &settings.state_dir, &loaded.environment, &mut warnings)?;

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use contracts::repo::LIMITS;
+
 /// What a key holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -34,6 +36,9 @@ pub(crate) enum Preset {
     List(&'static [&'static str]),
     /// The default path excludes, which `policy` owns.
     PathExcludes,
+    /// What the repository tools show unless told otherwise, which `engine` owns.
+    IncludeExtensions,
+    ExcludeGlobs,
     /// No value: an empty map, or a secret that is looked for in its own sources.
     Empty,
 }
@@ -111,7 +116,7 @@ pub(crate) const UNUSED_ENV: &[&str] = &["DIR2MCP_HEALTH_CHECK_INTERVAL"];
 
 /// What `server.tools` may name; the second list is what this version serves.
 pub(crate) const TOOL_SETS: &[&str] = &["dir2mcp", "repo", "cleats", "files", "smart"];
-pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp"];
+pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp", "repo"];
 
 pub(crate) const PROTOCOL_VERSIONS: &[&str] =
     &["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -314,6 +319,37 @@ keys! {
     /// Proxies whose X-Forwarded-For is believed.
     ServerTrustedProxies "server.trusted_proxies": List, Preset::List(&["127.0.0.1/32", "::1/128"]),
         env "DIR2MCP_TRUSTED_PROXIES";
+
+    /// Where the repository tools keep their audit log and the last bundle: `.repo_mcp` when they are served alone, else
+    /// the state directory.
+    RepoDataDir "repo.data_dir": Path, Preset::Text(""), flag "--data-dir";
+    /// Largest file the repository tools show, in bytes.
+    RepoMaxFileBytes "repo.limits.max_file_bytes": Int { min: 1, max: LIMITS[0].2 }, Preset::Int(LIMITS[0].1),
+        flag "--max-file-bytes";
+    /// Most lines of one `repo.open_file`.
+    RepoMaxOpenLines "repo.limits.max_open_lines": Int { min: 1, max: LIMITS[1].2 }, Preset::Int(LIMITS[1].1),
+        flag "--max-open-lines";
+    /// Most bytes of one response of the repository tools.
+    RepoMaxTotalBytes "repo.limits.max_total_bytes_per_response": Int { min: 1, max: LIMITS[2].2 },
+        Preset::Int(LIMITS[2].1), flag "--max-total-bytes-per-response";
+    /// Most hits of one `repo.search`, and most files of one listing.
+    RepoMaxSearchHits "repo.limits.max_search_hits": Int { min: 1, max: LIMITS[3].2 }, Preset::Int(LIMITS[3].1),
+        flag "--max-search-hits";
+    /// Most references or definitions of one answer.
+    RepoMaxReferences "repo.limits.max_references": Int { min: 1, max: LIMITS[4].2 }, Preset::Int(LIMITS[4].1),
+        flag "--max-references";
+    /// Most files of one bundle.
+    RepoMaxBundleFiles "repo.limits.max_bundle_files": Int { min: 1, max: LIMITS[5].2 }, Preset::Int(LIMITS[5].1),
+        flag "--max-bundle-files";
+    /// Extensions that the repository tools index and search; replaces the default.
+    RepoIncludeExtensions "repo.index.include_extensions": List, Preset::IncludeExtensions,
+        flag "--include-extensions";
+    /// Globs that the repository tools leave out; replaces the default.
+    RepoExcludeGlobs "repo.index.exclude_globs": List, Preset::ExcludeGlobs, flag "--exclude-globs";
+    /// Outlines of Python files.
+    RepoPythonEnabled "repo.adapters.python_enabled": Bool, Preset::Bool(true), flag "--python-adapter-enabled";
+    /// Let `repo.search` and bundles look for meanings too; off, no vector is ever looked at.
+    RepoSemanticEnabled "repo.semantic.enabled": Bool, Preset::Bool(false), flag "--semantic";
 
     /// Where keys are looked for after the environment.
     SecretsProvider "secrets.provider": Choice(&["auto", "keychain", "file", "env", "session"]),

@@ -13,6 +13,7 @@ pub(crate) mod nearest;
 pub(crate) mod options;
 pub(crate) mod preflight;
 pub(crate) mod render;
+mod repo_toml;
 pub(crate) mod settings;
 pub(crate) mod value;
 pub(crate) mod yaml;
@@ -30,6 +31,7 @@ use crate::print::safe;
 use crate::secrets::SecretSources;
 use combine::Values;
 use error::{Problem, Problems};
+use keys::Key;
 use options::Layer;
 use settings::{Output, SecretProvider, Surroundings};
 
@@ -58,22 +60,36 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
     let (mut problems, mut warnings) = (Problems::default(), Vec::new());
     let root = root(&cli.global, &environment, cwd)?;
     let config_file = config_file(&cli.global, &environment, cwd, &root);
-    let state_dir = match path_option(cli.global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment) {
-        Some(path) => cwd.join(path),
-        None => root.join(".dir2mcp"),
-    };
-    if state_dir == root {
-        let message = "--state-dir: the state directory cannot be the root directory itself";
-        problems.push(Problem { place: None, message: message.into() });
-    }
-
     let file = match &config_file {
         Some(path) => file_layer(path, &environment, &mut problems, &mut warnings),
         None => Layer::new(),
     };
     let variables = environment.layer(cwd, &mut problems, &mut warnings);
     let flags = flags(&cli.command, cwd, &mut problems, &mut warnings);
-    let values = Values::combine([file, variables, flags]);
+    let chosen = Values::combine([file.clone(), variables.clone(), flags.clone()]);
+    // Whoever serves a folder for other tools must not stumble over a file in it.
+    let repository =
+        if uses_repo(&cli.command, &chosen) { repo_toml::layer(&root, &mut problems) } else { Layer::new() };
+    let values = Values::combine([file, repository, variables, flags]);
+    let repo_alone = matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("repo"));
+    let given = path_option(cli.global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
+    let state_dir = match given {
+        Some(path) => cwd.join(path),
+        None if repo_alone => match values.text(Key::RepoDataDir) {
+            "" => root.join(".repo_mcp"),
+            data_dir => data_dir.into(),
+        },
+        None => root.join(".dir2mcp"),
+    };
+    if state_dir == root {
+        let message = "--state-dir: the state directory cannot be the root directory itself";
+        problems.push(Problem { place: None, message: message.into() });
+    }
+    let named = path_option(cli.global.dir.as_deref(), "DIR2MCP_DIR", &environment).is_some();
+    if repo_alone && !named && matches!(cli.command, Command::Stdio(_)) {
+        let message = "--repo-root is required: a client may start this server anywhere";
+        problems.push(Problem { place: None, message: message.into() });
+    }
 
     let surroundings = Surroundings {
         root,
@@ -85,6 +101,7 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
             non_interactive: cli.global.non_interactive,
         },
         weights: weights(&cli.global.weight, &mut problems),
+        repo_alone,
         force_insecure: up_args(&cli.command).is_some_and(|args| args.force_insecure),
     };
     let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);
@@ -98,6 +115,14 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
         );
     }
     Ok(Loaded { settings, values, secrets, environment, warnings })
+}
+
+/// Whether the repository tools take part in this command.
+fn uses_repo(command: &Command, values: &Values) -> bool {
+    match command {
+        Command::Outline(_) | Command::Bundle(_) => true,
+        _ => values.list(Key::ServerTools).iter().any(|name| name.eq_ignore_ascii_case("repo")),
+    }
 }
 
 /// The weights of the ranking, with those that an experiment changes.
@@ -158,7 +183,7 @@ fn file_layer(
 
 fn flags(command: &Command, cwd: &Path, problems: &mut Problems, warnings: &mut Vec<String>) -> Layer {
     match command {
-        Command::Stdio(args) => options::tools_flag(args.tools.as_deref(), cwd, problems),
+        Command::Stdio(args) => options::stdio_flags(args, cwd, problems),
         _ => {
             let Some(args) = up_args(command) else { return Layer::new() };
             if args.x402_facilitator_token.is_some() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::{Problem, Problems};
 use super::keys::{Key, Kind, Spec};
 use super::value::Value;
-use crate::cli::UpArgs;
+use crate::cli::{RepoArgs, StdioArgs, UpArgs};
 use crate::print::safe;
 
 /// Where a value was given.
@@ -112,14 +112,41 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
     if let Some(auth) = &args.auth {
         auth_flag(auth, cwd, &mut layer, problems);
     }
+    layer.extend(repo_flags(&args.repo, cwd, problems));
     layer
 }
 
-/// The `--tools` of `dir2mcp stdio`.
-pub(crate) fn tools_flag(tools: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
+/// The flags of `dir2mcp stdio`.
+pub(crate) fn stdio_flags(args: &StdioArgs, cwd: &Path, problems: &mut Problems) -> Layer {
+    let mut layer = repo_flags(&args.repo, cwd, problems);
     let spec = Spec::of(Key::ServerTools);
     let origin = Origin::Flag(spec.flag[0]);
-    tools.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
+    layer.extend(args.tools.as_deref().and_then(|text| read_text(spec, text, &origin, cwd, problems)));
+    layer
+}
+
+/// The flags of the repository tools.
+fn repo_flags(args: &RepoArgs, cwd: &Path, problems: &mut Problems) -> Layer {
+    let given = [
+        (Key::RepoDataDir, args.data_dir.as_deref()),
+        (Key::RepoMaxFileBytes, args.max_file_bytes.as_deref()),
+        (Key::RepoMaxOpenLines, args.max_open_lines.as_deref()),
+        (Key::RepoMaxTotalBytes, args.max_total_bytes_per_response.as_deref()),
+        (Key::RepoMaxSearchHits, args.max_search_hits.as_deref()),
+        (Key::RepoMaxReferences, args.max_references.as_deref()),
+        (Key::RepoMaxBundleFiles, args.max_bundle_files.as_deref()),
+        (Key::RepoIncludeExtensions, args.include_extensions.as_deref()),
+        (Key::RepoExcludeGlobs, args.exclude_globs.as_deref()),
+        (Key::RepoPythonEnabled, args.python_adapter_enabled.as_deref()),
+        (Key::RepoSemanticEnabled, args.semantic.then_some("true")),
+    ];
+    let mut layer = Layer::new();
+    for (key, text) in given {
+        let spec = Spec::of(key);
+        let origin = Origin::Flag(spec.flag[0]);
+        layer.extend(text.and_then(|text| read_text(spec, text, &origin, cwd, problems)));
+    }
+    layer
 }
 
 /// `--auth auto|none|file:PATH`. Anything else may be a token, so it is not repeated.

@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use contracts::repo::Limits;
 use engine::Weights;
+use engine::repo::{RepoView, ViewError};
 use model::DocType;
 
 use super::combine::Values;
@@ -37,8 +40,18 @@ pub(crate) struct Settings {
     pub models: Models,
     pub secrets: SecretSettings,
     pub x402: X402,
+    pub repo: Repo,
     pub weights: Weights,
     pub output: Output,
+}
+
+/// What the repository tools show and keep.
+#[derive(Debug, Clone)]
+pub(crate) struct Repo {
+    pub data_dir: PathBuf,
+    pub limits: Limits,
+    pub view: Arc<RepoView>,
+    pub semantic: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -286,6 +299,8 @@ pub(crate) struct Surroundings {
     pub config_file: Option<PathBuf>,
     pub output: Output,
     pub weights: Weights,
+    /// The repository tools are all that is served.
+    pub repo_alone: bool,
     /// Only the flag says this: a file that came with a folder must not.
     pub force_insecure: bool,
 }
@@ -299,16 +314,27 @@ impl Settings {
         warnings: &mut Vec<String>,
     ) -> Settings {
         let mut check = Check { values, problems, warnings };
-        let security = check.security();
+        let mut security = check.security();
+        let mut ingest = ingest(values);
+        let repo = check.repo(&surroundings);
+        if surroundings.repo_alone {
+            // The index is theirs alone, so it holds what they show: git's own rules do not decide that.
+            if !values.is_explicit(Key::IngestGitignore) {
+                ingest.gitignore = false;
+            }
+            ingest.max_file_bytes = ingest.max_file_bytes.min(repo.limits.max_file_bytes);
+            security.path_excludes.extend(repo.view.exclude_globs.iter().cloned());
+        }
         Settings {
             server: check.server(&security.auth, surroundings.force_insecure),
-            ingest: ingest(values),
+            ingest,
             chunking: check.chunking(),
             rag: rag(values),
             security,
             models: check.models(),
             secrets: secrets(values, &surroundings.state_dir),
             x402: check.x402(),
+            repo,
             root: surroundings.root,
             state_dir: surroundings.state_dir,
             config_file: surroundings.config_file,
@@ -325,6 +351,40 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    fn repo(&mut self, surroundings: &Surroundings) -> Repo {
+        let values = self.values;
+        let limits = Limits {
+            max_file_bytes: values.int(Key::RepoMaxFileBytes),
+            max_open_lines: values.int(Key::RepoMaxOpenLines) as u32,
+            max_total_bytes_per_response: values.int(Key::RepoMaxTotalBytes),
+            max_search_hits: values.int(Key::RepoMaxSearchHits) as u32,
+            max_references: values.int(Key::RepoMaxReferences) as u32,
+            max_bundle_files: values.int(Key::RepoMaxBundleFiles) as u32,
+        };
+        let view = |extensions: &[String], globs: &[String]| {
+            let python = values.bool(Key::RepoPythonEnabled);
+            RepoView::new(extensions.to_vec(), globs.to_vec(), limits.max_file_bytes, python)
+        };
+        let (extensions, globs) =
+            (values.list(Key::RepoIncludeExtensions), values.list(Key::RepoExcludeGlobs));
+        let view = view(extensions, globs).unwrap_or_else(|error| {
+            let key = match error {
+                ViewError::Extension(_) => Key::RepoIncludeExtensions,
+                ViewError::Glob(_) => Key::RepoExcludeGlobs,
+            };
+            self.problem(key, error.to_string());
+            view(&[], &[]).expect("nothing is always a view")
+        });
+        let data_dir = match values.text(Key::RepoDataDir) {
+            "" => surroundings.state_dir.clone(),
+            given => given.into(),
+        };
+        if data_dir == surroundings.root {
+            self.problem(Key::RepoDataDir, "the data directory cannot be the root directory itself");
+        }
+        Repo { data_dir, limits, view: Arc::new(view), semantic: values.bool(Key::RepoSemanticEnabled) }
+    }
+
     fn server(&mut self, auth: &Auth, force_insecure: bool) -> Server {
         let values = self.values;
         let public = values.bool(Key::ServerPublic);
@@ -839,6 +899,7 @@ mod tests {
             config_file: None,
             output: Output { json: false, quiet: false, non_interactive: true },
             weights: Weights::default(),
+            repo_alone: false,
             force_insecure,
         };
         let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);

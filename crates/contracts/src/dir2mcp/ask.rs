@@ -137,7 +137,7 @@ fn render(answer: &AskAnswer) -> Output {
     structured["citations"] = Value::Array(citations);
     structured["hits"] = answer.hits.iter().map(hit_json).collect();
     structured["indexing_complete"] = json!(answer.indexing_complete);
-    Output { content: vec![text(answer)], structured: structured.into() }
+    Output::new(text(answer), structured)
 }
 
 fn text(answer: &AskAnswer) -> String {

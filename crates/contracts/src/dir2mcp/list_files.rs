@@ -142,11 +142,10 @@ fn render(list: &FileList) -> Output {
             })
         })
         .collect();
-    Output {
-        content: vec![summary.finish()],
-        structured: json!({ "limit": list.limit, "offset": list.offset, "total": total, "files": files })
-            .into(),
-    }
+    Output::new(
+        summary.finish(),
+        json!({ "limit": list.limit, "offset": list.offset, "total": total, "files": files }),
+    )
 }
 
 /// `src/main.rs (code, 1.2 kB)`, and why a file is not searchable where it is not.

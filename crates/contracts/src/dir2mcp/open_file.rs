@@ -150,7 +150,7 @@ fn render(opened: &OpenedFile) -> Output {
     structured["truncated"] = json!(opened.truncated);
     let mut content = vec![visible(&opened.content)];
     content.extend(note(opened));
-    Output { content, structured: structured.into() }
+    Output { content, structured: structured.into(), warnings: Vec::new() }
 }
 
 /// What the reader should know beyond the content, as an item of its own, so that the content stays exact.

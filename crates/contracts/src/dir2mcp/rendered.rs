@@ -58,7 +58,7 @@ mod tests {
     }
 
     fn output(text: &str) -> Output {
-        Output { content: vec![text.into()], structured: json!({}).into() }
+        Output::new(text.into(), json!({}))
     }
 
     #[test]

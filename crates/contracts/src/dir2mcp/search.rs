@@ -110,17 +110,16 @@ fn render(answer: &SearchAnswer) -> Output {
         n => format!("{n} hits for \"{asked}\" (index: {used}), best first.{note}"),
     });
     list_hits(&mut summary, &answer.hits);
-    Output {
-        content: vec![summary.finish()],
-        structured: json!({
+    Output::new(
+        summary.finish(),
+        json!({
             "query": answer.query,
             "k": answer.k,
             "index_used": used.as_str(),
             "hits": answer.hits.iter().map(hit_json).collect::<Vec<_>>(),
             "indexing_complete": answer.indexing_complete,
-        })
-        .into(),
-    }
+        }),
+    )
 }
 
 #[cfg(test)]

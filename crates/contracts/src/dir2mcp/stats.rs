@@ -97,9 +97,9 @@ fn render(stats: &Stats) -> Output {
         indexing.chunks_total,
         one_line(&stats.root),
     );
-    Output {
-        content: vec![text],
-        structured: json!({
+    Output::new(
+        text,
+        json!({
             "root": stats.root,
             "state_dir": stats.state_dir,
             "protocol_version": PROTOCOL_VERSION,
@@ -124,9 +124,8 @@ fn render(stats: &Stats) -> Output {
                 "stt_model": models.stt_model,
                 "chat": models.chat,
             },
-        })
-        .into(),
-    }
+        }),
+    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The catalog, `meta.sqlite`: documents, representations, chunks, spans and settings. It is the truth; the
 //! lexical and vector indices can always be made again from it.
 
+mod outlines;
 mod read;
 mod schema;
 mod text;
@@ -16,6 +17,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::error::IndexError;
 
+pub use outlines::Unoutlined;
 pub(crate) use read::ReplayRow;
 pub use read::{Counts, DocumentRow, StoredChunk};
 pub(crate) use text::Unpacker;

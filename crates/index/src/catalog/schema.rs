@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::error::IndexError;
 
 /// Raised whenever an older program could misread the catalog. A newer one is refused, an older one migrated.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// `d2mc`, so that `file` and we ourselves recognise the database.
 pub(crate) const APPLICATION_ID: i32 = 0x6432_6d63;
@@ -104,22 +104,20 @@ CREATE TABLE embeddings (
     PRIMARY KEY (model, text_hash)
 ) STRICT;
 
-CREATE TABLE symbols (
-    symbol_id INTEGER PRIMARY KEY,
-    doc_id INTEGER NOT NULL REFERENCES documents (doc_id),
-    name TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    parent TEXT,
-    start INTEGER NOT NULL,
-    "end" INTEGER NOT NULL,
-    deleted INTEGER NOT NULL DEFAULT 0,
-    generation INTEGER NOT NULL
-) STRICT;
-
 CREATE TABLE dictionaries (
     dict_id INTEGER PRIMARY KEY,
     seen_bytes INTEGER NOT NULL,
     bytes BLOB NOT NULL
+) STRICT;
+"#;
+
+/// Outlines may be missing, and one that was made of another content than the document's present one is as good as
+/// missing.
+const OUTLINES: &str = r#"
+CREATE TABLE outlines (
+    doc_id INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    content_hash BLOB NOT NULL,
+    packed BLOB NOT NULL
 ) STRICT;
 "#;
 
@@ -163,6 +161,7 @@ pub(crate) fn inspect(conn: &Connection, path: &Path) -> Result<Found, IndexErro
 pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     tx.execute_batch(TABLES)?;
+    tx.execute_batch(OUTLINES)?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     {
         let mut insert = tx.prepare("INSERT INTO settings (key, value) VALUES (?1, ?2)")?;
@@ -180,8 +179,18 @@ pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> 
     tx.commit()
 }
 
-/// Brings an older format up to the present one. There is none yet.
-pub(crate) fn migrate(_conn: &mut Connection, version: u32) -> rusqlite::Result<()> {
-    debug_assert_eq!(version, FORMAT_VERSION);
-    Ok(())
+/// Brings an older format up to the present one, in one transaction. Format 1 had an empty table of symbols where 2 has
+/// outlines.
+pub(crate) fn migrate(conn: &mut Connection, version: u32) -> rusqlite::Result<()> {
+    if version == FORMAT_VERSION {
+        return Ok(());
+    }
+    let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    tx.execute_batch("DROP TABLE IF EXISTS symbols;")?;
+    tx.execute_batch(OUTLINES)?;
+    tx.execute(
+        "UPDATE settings SET value = ?1 WHERE key = 'index_format_version'",
+        [FORMAT_VERSION.to_string()],
+    )?;
+    tx.commit()
 }

@@ -1,5 +1,7 @@
 //! Scoring: BM25 over live chunks, term after term, in an order and arithmetic that never vary.
 
+use std::collections::BTreeSet;
+
 use model::spelling::edits;
 use model::{DocType, IndexKind, Ranked};
 use tantivy::schema::{Field, IndexRecordOption};
@@ -111,6 +113,32 @@ pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
     })
 }
 
+/// The documents in whose live texts a token stands.
+pub(crate) fn documents_with(view: &LexicalView, token: &str) -> BTreeSet<u32> {
+    let term = Term::from_field_text(Field::from_field_id(0), token);
+    let mut documents = BTreeSet::new();
+    for segment in &view.segments {
+        let looked = unpanicked(|| {
+            let Some(mut blocks) = segment.body.read_block_postings(&term, IndexRecordOption::Basic)? else {
+                return Ok(());
+            };
+            loop {
+                let entries = blocks.docs();
+                if entries.is_empty() {
+                    return Ok(());
+                }
+                let alive = entries.iter().filter(|entry| segment.packed[**entry as usize] & ALIVE != 0);
+                documents.extend(alive.map(|entry| segment.docs[*entry as usize]));
+                blocks.advance();
+            }
+        });
+        if let Err(error) = looked {
+            tracing::warn!(%error, "a segment of the lexical index cannot be read");
+        }
+    }
+    documents
+}
+
 /// Tokens that a misspelt one may have meant: those of live texts with the same first letter and few edits, nearest
 /// first. Short tokens are their own spelling.
 pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
@@ -122,7 +150,7 @@ pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
     };
     let Some(first) = token.chars().next() else { return Vec::new() };
     let first = first.to_string();
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = BTreeSet::new();
     for segment in &view.segments {
         let looked = unpanicked(|| {
             let mut stream = segment.body.terms().range().ge(&first).into_stream()?;

@@ -117,7 +117,7 @@ fn d071_d074_d075_representations_chunks_and_spans() {
         sql.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0)).unwrap();
     assert_eq!(broken, 0);
     has(&state, "embeddings", &["model", "text_hash", "vector"]);
-    has(&state, "symbols", &["doc_id", "name", "kind"]);
+    has(&state, "outlines", &["doc_id", "content_hash", "packed"]);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn d076_settings() {
     let index = state.writer();
     let get = |key: &str| index.setting(key).unwrap().unwrap_or_else(|| panic!("{key} exists"));
     assert_eq!(get("protocol_version"), "2025-11-25");
-    assert_eq!(get("index_format_version"), "1");
+    assert_eq!(get("index_format_version"), "2");
     assert_eq!(get("embed_text_model"), "buckets-1");
     assert_eq!(get("embed_code_dim"), "24");
     assert_eq!(get("corpus_id").len(), 32);

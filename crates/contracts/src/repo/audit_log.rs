@@ -1,0 +1,81 @@
+//! `repo.audit_log`: the last calls, without what they asked (repo specification, sections 11.8 and 12).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{ErrorCode, Failure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::schema::given;
+use super::{Context, output};
+use crate::arguments::{typed, whole};
+use crate::tool::{Invocation, Output, Spec};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "repo.audit_log",
+    title: "Audit log",
+    description: "The last calls of these tools, oldest first: time, tool, outcome and harmless arguments; never prompts, \
+                  queries or contents.",
+    input,
+    output: schema,
+    out_of_range: ErrorCode::InvalidRange,
+    timeout: Duration::from_secs(15),
+};
+
+fn input() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "since": { "type": "string", "description": "Only calls from this time on: 2026-01-31T12:00:00.000Z." },
+            "limit": { "type": "integer", "minimum": 1, "description": "Most records; cut to max_search_hits." }
+        }
+    })
+}
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "records": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "timestamp": { "type": "string" },
+                        "request_id": { "type": "string" },
+                        "tool": { "type": "string" },
+                        "ok": { "type": "boolean" },
+                        "blocked": { "type": "boolean" },
+                        "error_code": { "type": ["string", "null"] },
+                        "duration_ms": { "type": "integer" },
+                        "metadata": { "type": "object" }
+                    },
+                    "required": ["timestamp", "request_id", "tool", "ok", "blocked", "error_code", "metadata"]
+                }
+            }
+        },
+        "required": ["records"]
+    })
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    since: Option<String>,
+    #[serde(default, deserialize_with = "whole")]
+    limit: Option<u64>,
+}
+
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+    let arguments: Arguments = typed(invocation.arguments)?;
+    let limit = u64::from(context.limits.max_search_hits);
+    let limit = arguments.limit.unwrap_or(limit).min(limit) as usize;
+    let since = given(arguments.since);
+    let reading = Arc::clone(&context);
+    let records = tokio::task::spawn_blocking(move || reading.log.last(since.as_deref(), limit))
+        .await
+        .map_err(|_| Failure::new(ErrorCode::InternalError, "the audit log could not be read"))?;
+    Ok(output(json!({ "records": records }), Vec::new()))
+}

@@ -1,0 +1,249 @@
+//! The envelope of the repo specification, section 11, around every answer, and the audit line behind it.
+
+use engine::repo::{AuditLog, AuditRecord};
+use model::{ErrorCode, Failure};
+use serde_json::{Map, Value, json};
+
+use crate::service::ToolResult;
+use crate::tool::{Ended, Envelope, Output};
+
+pub(crate) struct RepoEnvelope {
+    pub(crate) log: AuditLog,
+    pub(crate) max_bytes: u64,
+}
+
+/// Arguments that tell nothing of what the caller thinks about.
+const KEPT: [&str; 5] = ["path", "glob", "file_glob", "path_prefix", "since"];
+
+const BLOCKED: &str = "PATH_BLOCKED";
+
+impl Envelope for RepoEnvelope {
+    /// Numbers, switches and paths; of other texts that they were there and how long they were.
+    fn note(&self, arguments: &Value) -> Map<String, Value> {
+        let mut noted = Map::new();
+        for (name, value) in arguments.as_object().into_iter().flatten().take(32) {
+            // An argument that does not exist may have any name.
+            let name: String = name.chars().take(40).collect();
+            match value {
+                Value::String(text) if KEPT.contains(&name.as_str()) && text.len() <= 1024 => {
+                    noted.insert(name, value.clone());
+                }
+                Value::String(text)
+                    if ["mode", "strategy", "retrieval_mode"].contains(&name.as_str())
+                        && text.len() <= 16 =>
+                {
+                    noted.insert(name, value.clone());
+                }
+                Value::String(text) => {
+                    noted.insert(format!("{name}_present"), json!(true));
+                    noted.insert(format!("{name}_length"), json!(text.chars().count()));
+                }
+                Value::Bool(_) | Value::Number(_) | Value::Null => {
+                    noted.insert(name, value.clone());
+                }
+                Value::Array(items) => {
+                    noted.insert(name, json!({ "type": "list", "length": items.len() }));
+                }
+                Value::Object(map) => {
+                    let mut keys: Vec<&String> = map.keys().take(32).collect();
+                    keys.sort_unstable();
+                    noted.insert(name, json!({ "type": "object", "keys": keys }));
+                }
+            }
+        }
+        noted
+    }
+
+    fn finish(&self, ended: Ended) -> ToolResult {
+        let Ended { tool, request_id, noted, took, outcome } = ended;
+        let request_id = request_id.unwrap_or_else(fresh_id);
+        let (mut envelope, mut code) = enveloped(&request_id, outcome);
+        let size = envelope.to_string().len() as u64;
+        if envelope["ok"] == true && size > self.max_bytes {
+            let failure = Failure::new(
+                ErrorCode::LimitExceeded,
+                format!(
+                    "the response has {size} bytes, more than max_total_bytes_per_response ({})",
+                    self.max_bytes
+                ),
+            )
+            .hint("Ask for fewer hits, fewer lines or a smaller budget.");
+            envelope = enveloped(&request_id, Err(failure)).0;
+            code = Some("RESPONSE_TOO_LARGE".to_owned());
+        }
+        let ok = envelope["ok"] == true;
+        self.log.append(&AuditRecord {
+            timestamp: AuditLog::now(),
+            request_id,
+            tool: tool.to_owned(),
+            ok,
+            blocked: envelope["blocked"] == true,
+            error_code: code,
+            duration_ms: took.as_millis() as u64,
+            metadata: noted,
+        });
+        ToolResult { content: vec![envelope.to_string()], structured: envelope.into(), is_error: !ok }
+    }
+
+    fn published(&self, output: &Value) -> Map<String, Value> {
+        published(output)
+    }
+}
+
+/// The envelope, and the code for the audit line of a call that failed.
+fn enveloped(request_id: &str, outcome: Result<Output, Failure>) -> (Value, Option<String>) {
+    let failure = match outcome {
+        Ok(output) => {
+            let envelope = json!({
+                "request_id": request_id,
+                "ok": true,
+                "result": *output.structured,
+                "warnings": output.warnings,
+                "blocked": false,
+            });
+            return (envelope, None);
+        }
+        Err(failure) => failure,
+    };
+    if let Some(audited) = block_code(failure.code) {
+        let hint = failure.hint.unwrap_or_else(|| default_hint(failure.code).to_owned());
+        let envelope = json!({
+            "request_id": request_id,
+            "ok": false,
+            "result": { "reason": failure.message, "hint": hint },
+            "warnings": [],
+            "blocked": true,
+            "error": { "code": BLOCKED, "message": failure.message },
+        });
+        return (envelope, Some(audited.to_owned()));
+    }
+    let code = error_code(failure.code);
+    let message = match failure.hint {
+        Some(hint) => format!("{}. {hint}", failure.message),
+        None => failure.message,
+    };
+    let envelope = json!({
+        "request_id": request_id,
+        "ok": false,
+        "result": {},
+        "warnings": [],
+        "blocked": false,
+        "error": { "code": code, "message": message },
+    });
+    (envelope, Some(code.to_owned()))
+}
+
+/// What the audit log calls a refusal; `None` for what is no refusal.
+fn block_code(code: ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::Forbidden | ErrorCode::PathOutsideRoot | ErrorCode::BinarySkipped => Some(BLOCKED),
+        ErrorCode::LimitExceeded | ErrorCode::FileTooLarge => Some("POLICY_BLOCKED"),
+        _ => None,
+    }
+}
+
+fn default_hint(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::PathOutsideRoot => "Use a path below the repository's root.",
+        ErrorCode::LimitExceeded | ErrorCode::FileTooLarge => {
+            "Ask for less, or raise the limit in repo_mcp.toml."
+        }
+        _ => "Use repo.list_files to see what can be opened.",
+    }
+}
+
+fn error_code(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::MissingField | ErrorCode::InvalidField | ErrorCode::InvalidRange => "INVALID_PARAMS",
+        ErrorCode::IndexVersionMismatch => "INDEX_SCHEMA_UNSUPPORTED",
+        other => other.as_str(),
+    }
+}
+
+/// A version 4 UUID, for calls whose transport names none.
+fn fresh_id() -> String {
+    let mut bytes = [0u8; 16];
+    // Without randomness every call has the same id, which is no reason to refuse it.
+    let _ = getrandom::fill(&mut bytes);
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+/// The schema of the whole envelope, for a tool whose result has this schema.
+pub(super) fn published(output: &Value) -> Map<String, Value> {
+    let properties = output.get("properties").cloned().unwrap_or_else(|| json!({}));
+    let mut result = json!({
+        "type": "object",
+        "description": "What the tool found; reason and hint if the call was blocked; empty if it failed.",
+        "properties": properties,
+    });
+    for (name, text) in [("reason", "Why the call was blocked."), ("hint", "What to do about it.")] {
+        result["properties"][name] = json!({ "type": "string", "description": text });
+    }
+    let envelope = json!({
+        "type": "object",
+        "properties": {
+            "request_id": { "type": "string" },
+            "ok": { "type": "boolean" },
+            "result": result,
+            "warnings": { "type": "array", "items": { "type": "string" } },
+            "blocked": { "type": "boolean" },
+            "error": {
+                "type": "object",
+                "description": "Only where ok is false.",
+                "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
+                "required": ["code", "message"]
+            }
+        },
+        "required": ["request_id", "ok", "result", "warnings", "blocked"]
+    });
+    envelope.as_object().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r014_a_refusal_has_reason_and_hint() {
+        let failure = Failure::new(ErrorCode::Forbidden, "the path is on the fixed deny list (.env)");
+        let (envelope, code) = enveloped("7", Err(failure));
+        assert_eq!(envelope["blocked"], true);
+        assert_eq!(envelope["ok"], false);
+        assert_eq!(envelope["error"]["code"], "PATH_BLOCKED");
+        assert_eq!(envelope["result"]["reason"], "the path is on the fixed deny list (.env)");
+        assert!(!envelope["result"]["hint"].as_str().unwrap().is_empty());
+        assert_eq!(code.as_deref(), Some("PATH_BLOCKED"));
+    }
+
+    #[test]
+    fn r038_errors_keep_the_shape() {
+        let (envelope, _) = enveloped("7", Err(Failure::new(ErrorCode::MissingField, "path is required")));
+        assert_eq!(
+            envelope.to_string(),
+            r#"{"request_id":"7","ok":false,"result":{},"warnings":[],"blocked":false,"error":{"code":"INVALID_PARAMS","message":"path is required"}}"#
+        );
+    }
+
+    #[test]
+    fn c45_an_id_of_our_own_is_a_uuid() {
+        let id = fresh_id();
+        assert_eq!(id.len(), 36);
+        assert_eq!(id.as_bytes()[14], b'4');
+        assert_ne!(id, fresh_id());
+    }
+
+    #[test]
+    fn r049_prompts_leave_only_their_length() {
+        let envelope = RepoEnvelope { log: AuditLog::new(std::path::Path::new("/nowhere")), max_bytes: 1000 };
+        let noted = envelope.note(&json!({
+            "prompt": "secret plan", "path": "a.py", "top_k": 3, "budget": {"max_files": 2}, "include_tests": true
+        }));
+        assert_eq!(
+            Value::Object(noted).to_string(),
+            r#"{"prompt_present":true,"prompt_length":11,"path":"a.py","top_k":3,"budget":{"type":"object","keys":["max_files"]},"include_tests":true}"#
+        );
+    }
+}

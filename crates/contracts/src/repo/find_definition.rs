@@ -1,0 +1,89 @@
+//! `repo.find_definition`: where a name is declared.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{ErrorCode, Failure};
+use serde_json::{Value, json};
+
+use super::references::Arguments;
+use super::schema::{self, given, within};
+use super::{Context, incomplete, output};
+use crate::arguments::typed;
+use crate::tool::{Invocation, Output, Spec};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "repo.find_definition",
+    title: "Find a definition",
+    description: "Where a function, class, method, type or constant is declared, in every language with outlines: path, \
+                  lines, kind and signature, by path and line.",
+    input,
+    output: schema,
+    out_of_range: ErrorCode::InvalidRange,
+    timeout: Duration::from_secs(60),
+};
+
+pub(super) fn input() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": { "symbol": schema::symbol(), "path": schema::path_within(), "top_k": schema::top_k() },
+        "required": ["symbol"]
+    })
+}
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "symbol": { "type": "string" },
+            "definitions": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": { "type": "string" },
+                        "symbol": { "type": "string" },
+                        "kind": { "type": "string" },
+                        "signature": { "type": "string" },
+                        "start_line": { "type": "integer" },
+                        "end_line": { "type": "integer" },
+                        "scope_kind": { "type": "string" }
+                    },
+                    "required": ["path", "symbol", "kind", "signature", "start_line", "end_line", "scope_kind"]
+                }
+            },
+            "truncated": { "type": "boolean" },
+            "total_candidates": { "type": "integer" }
+        },
+        "required": ["symbol", "definitions", "truncated", "total_candidates"]
+    })
+}
+
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+    let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
+    let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
+    let found = context.repo.find_definition(&invocation.call, symbol.clone(), given(path), limit).await?;
+    let definitions: Vec<Value> = found
+        .definitions
+        .iter()
+        .map(|each| {
+            json!({
+                "path": each.path,
+                "symbol": each.symbol,
+                "kind": each.kind.as_str(),
+                "signature": each.signature,
+                "start_line": each.start_line,
+                "end_line": each.end_line,
+                "scope_kind": each.scope_kind.as_str(),
+            })
+        })
+        .collect();
+    let result = json!({
+        "symbol": symbol,
+        "truncated": found.total > definitions.len(),
+        "definitions": definitions,
+        "total_candidates": found.total,
+    });
+    Ok(output(result, incomplete(found.is_complete)))
+}

@@ -1,0 +1,89 @@
+//! `repo.references`: where a name is used.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{ErrorCode, Failure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::schema::{given, within};
+use super::{Context, find_definition, incomplete, output};
+use crate::arguments::{typed, whole};
+use crate::tool::{Invocation, Output, Spec};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "repo.references",
+    title: "Find references",
+    description: "Where a name is used: imports, bases, calls, instantiations, types, reads and writes, each with its line \
+                  as evidence, how it was found (ast or lexical) and how sure it is that this name is meant.",
+    input: find_definition::input,
+    output: schema,
+    out_of_range: ErrorCode::InvalidRange,
+    timeout: Duration::from_secs(60),
+};
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "symbol": { "type": "string" },
+            "references": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "symbol": { "type": "string", "description": "As written at this place." },
+                        "path": { "type": "string" },
+                        "line": { "type": "integer" },
+                        "kind": { "type": "string" },
+                        "evidence": { "type": "string" },
+                        "strategy": { "type": "string", "enum": ["ast", "lexical"] },
+                        "confidence": { "type": "string", "enum": ["high", "medium", "low"] }
+                    },
+                    "required": ["symbol", "path", "line", "kind", "evidence", "strategy", "confidence"]
+                }
+            },
+            "truncated": { "type": "boolean" },
+            "total_candidates": { "type": "integer" }
+        },
+        "required": ["symbol", "references", "truncated", "total_candidates"]
+    })
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    pub(super) symbol: String,
+    pub(super) path: Option<String>,
+    #[serde(default, deserialize_with = "whole")]
+    pub(super) top_k: Option<u64>,
+}
+
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+    let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
+    let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
+    let found = context.repo.references(&invocation.call, symbol.clone(), given(path), limit).await?;
+    let references: Vec<Value> = found
+        .references
+        .iter()
+        .map(|each| {
+            json!({
+                "symbol": each.symbol,
+                "path": each.path,
+                "line": each.line,
+                "kind": each.kind.as_str(),
+                "evidence": each.evidence,
+                "strategy": if each.from_syntax { "ast" } else { "lexical" },
+                "confidence": each.confidence,
+            })
+        })
+        .collect();
+    let result = json!({
+        "symbol": symbol,
+        "truncated": found.total > references.len(),
+        "references": references,
+        "total_candidates": found.total,
+    });
+    Ok(output(result, incomplete(found.is_complete)))
+}

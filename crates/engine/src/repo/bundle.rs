@@ -1,0 +1,93 @@
+//! Bundles over the repository as it is now, and the last one kept for people to look at.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use model::{Failure, Filter, IndexChoice, Query, RelPath};
+use retrieve::{Bundle, Bundler, Corpus, Deterministic, Passage, Source, Task};
+
+use super::files::read;
+use super::search::find;
+use super::view::RepoView;
+use super::{Repo, Retrieval};
+use crate::api::Call;
+use crate::engine::{Shared, blocking};
+use crate::state;
+
+#[derive(Debug, Clone)]
+pub struct BundleRequest {
+    pub task: Task,
+    pub retrieval: Retrieval,
+}
+
+impl Repo {
+    /// The lines that a task needs; `true` beside it when every file was indexed.
+    pub async fn bundle(&self, call: &Call, request: BundleRequest) -> Result<(Bundle, bool), Failure> {
+        self.engine
+            .audited(call, async {
+                self.permitted(request.retrieval)?;
+                let is_complete = self.settled(call).await?;
+                let (shared, view) = (self.shared(), Arc::clone(&self.config.view));
+                let bundle = blocking(call, move || {
+                    let corpus = Now {
+                        shared: &shared,
+                        view: &view,
+                        retrieval: request.retrieval,
+                        read: RefCell::default(),
+                    };
+                    Deterministic.bundle(&request.task, &corpus)
+                })
+                .await?;
+                Ok((bundle, is_complete))
+            })
+            .await
+    }
+
+    /// Puts `last_bundle.json` and `last_bundle.md` into the data directory.
+    pub async fn keep_bundle(&self, call: &Call, json: String, markdown: String) -> Result<(), String> {
+        let dir = self.config.data_dir.clone();
+        let kept =
+            blocking(call, move || Ok(keep(&dir, &json, &markdown).map_err(|error| error.to_string()))).await;
+        kept.unwrap_or_else(|failure| Err(failure.message))
+    }
+}
+
+fn keep(dir: &Path, json: &str, markdown: &str) -> std::io::Result<()> {
+    state::prepare_state_dir(dir)?;
+    state::write(&dir.join("last_bundle.json"), json, 0o600)?;
+    state::write(&dir.join("last_bundle.md"), markdown, 0o600)
+}
+
+/// The repository as it is now, under the policy of now.
+struct Now<'a> {
+    shared: &'a Shared,
+    view: &'a Arc<RepoView>,
+    retrieval: Retrieval,
+    read: RefCell<HashMap<String, Option<Source>>>,
+}
+
+impl Corpus for Now<'_> {
+    fn search(&self, text: &str, k: usize) -> Result<Vec<Passage>, Failure> {
+        let query = Query { text: text.to_owned(), k, index: IndexChoice::Auto, filter: Filter::default() };
+        let hits = find(self.shared, self.view, &query, self.retrieval)?;
+        Ok(hits
+            .into_iter()
+            .map(|hit| Passage { path: hit.path, start_line: hit.start_line, end_line: hit.end_line })
+            .collect())
+    }
+
+    fn source(&self, path: &str) -> Option<Source> {
+        if let Some(known) = self.read.borrow().get(path) {
+            return known.clone();
+        }
+        let source = RelPath::from_walk(path).ok().and_then(|rel_path| {
+            let text = read(&self.shared.guard, self.view, &rel_path).ok()?;
+            let symbols = self.view.structure(path, &text).map(|parsed| parsed.symbols).unwrap_or_default();
+            Some(Source { text, symbols })
+        });
+        self.read.borrow_mut().insert(path.to_owned(), source.clone());
+        source
+    }
+}

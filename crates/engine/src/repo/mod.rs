@@ -1,0 +1,128 @@
+//! A code repository as its interrogators see it: a view on the files of the root, its outlines, bundles and an audit
+//! log. No provider, no vector and no network, unless the operator asked for meanings as well.
+
+mod audit;
+mod bundle;
+mod files;
+mod refresh;
+mod search;
+mod symbols;
+mod view;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::{ErrorCode, Failure};
+
+use crate::api::Call;
+use crate::engine::{Engine, Shared};
+
+pub use audit::{AuditLog, AuditRecord};
+pub use bundle::BundleRequest;
+pub use files::{ListedPath, OpenedLines};
+pub use refresh::Refreshed;
+pub use search::{RepoHit, RepoHits, Retrieval};
+pub use symbols::{DefinitionFound, Definitions, FileStructure, ReferenceFound, References};
+pub use view::{RepoView, ViewError, default_exclude_globs, default_include_extensions};
+
+/// How long a call waits for the index to be complete before it answers from what there is.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What the operator decided.
+#[derive(Debug, Clone)]
+pub struct RepoConfig {
+    /// Where the audit log, the last bundle and the last refresh are kept.
+    pub data_dir: PathBuf,
+    pub view: Arc<RepoView>,
+    /// Search by meaning may be asked for.
+    pub semantic: bool,
+    /// How texts without structure are cut, for the record.
+    pub chunk_lines: usize,
+    pub chunk_overlap: usize,
+}
+
+/// The repository behind an engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Repo {
+    engine: Arc<Engine>,
+    config: RepoConfig,
+}
+
+/// How far the index is.
+#[derive(Debug, Clone)]
+pub struct RepoStatus {
+    pub root: String,
+    pub data_dir: String,
+    /// A whole pass over the files has ended.
+    pub is_indexed: bool,
+    pub is_running: bool,
+    /// When the index last caught up with the files on request: RFC 3339.
+    pub last_refresh: Option<String>,
+    pub files: u64,
+    /// The languages that have outlines.
+    pub adapters: Vec<&'static str>,
+}
+
+impl Repo {
+    pub fn new(engine: &Arc<Engine>, config: RepoConfig) -> Repo {
+        Repo { engine: Arc::clone(engine), config }
+    }
+
+    pub fn root(&self) -> &Path {
+        self.engine.root()
+    }
+
+    pub fn config(&self) -> &RepoConfig {
+        &self.config
+    }
+
+    pub async fn status(&self, call: &Call) -> Result<RepoStatus, Failure> {
+        let shared = self.shared();
+        let repo = self.clone();
+        self.engine
+            .audited(
+                call,
+                crate::engine::blocking(call, move || {
+                    let progress = shared.progress();
+                    let index = shared.index();
+                    let view = &repo.config.view;
+                    let (files, _) = index.list(&|row| view.shows_document(row), 0, 0)?;
+                    let last = refresh::last(&repo.config.data_dir);
+                    Ok(RepoStatus {
+                        root: repo.root().display().to_string(),
+                        data_dir: repo.config.data_dir.display().to_string(),
+                        is_indexed: !progress.running,
+                        is_running: progress.running,
+                        last_refresh: last,
+                        files,
+                        adapters: view.adapters(),
+                    })
+                }),
+            )
+            .await
+    }
+
+    fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.engine.shared)
+    }
+
+    /// Waits for a running pass, within reason. `false` when it still runs.
+    async fn settled(&self, call: &Call) -> Result<bool, Failure> {
+        let shared = self.shared();
+        let started = Instant::now();
+        while shared.progress().running {
+            if started.elapsed() >= PATIENCE {
+                return Ok(false);
+            }
+            tokio::select! {
+                () = call.cancel.cancelled() => {
+                    return Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled"));
+                }
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,139 @@
+//! What files declare and use: of one file at once, and of all files in the background, for questions across files.
+//!
+//! Outlines are made after the texts can be found, not with them: parsing takes as long as all the rest of indexing,
+//! and most questions do not need it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use extract::Extracted;
+use index::{Index, Unoutlined};
+use lang::{Language, Limits, Parsed};
+use model::{ContentHash, Definition, DocId, Outline, RelPath, Uses};
+use policy::Guard;
+
+use crate::IngestError;
+
+/// Documents whose outlines become durable together.
+const BATCH: usize = 256;
+
+/// The structure of a source text; `None` for a text in no language that has one.
+pub fn structure(path: &str, text: &str) -> Option<Parsed> {
+    let language = Language::detect(path, text)?;
+    Some(lang::parse(language, text, &Limits::default()))
+}
+
+/// The languages that have outlines, by name.
+pub fn languages() -> Vec<&'static str> {
+    Language::ALL.iter().map(|language| language.name()).collect()
+}
+
+/// The extensions of programming languages and of markup that outlines know, without dots.
+pub fn extensions() -> impl Iterator<Item = &'static str> {
+    Language::ALL.iter().flat_map(|language| language.extensions().iter().copied())
+}
+
+/// The part that the index keeps.
+pub fn summary(parsed: &Parsed) -> Outline {
+    let definitions = parsed
+        .symbols
+        .iter()
+        .map(|symbol| Definition {
+            kind: symbol.kind,
+            qualified: symbol.qualified.clone(),
+            signature: symbol.signature.clone(),
+            start_line: symbol.start_line,
+            end_line: symbol.end_line,
+            scope_kind: symbol.scope_kind,
+        })
+        .collect();
+    let mut uses: BTreeMap<(&str, Option<&str>, &str), (model::ReferenceKind, BTreeSet<u32>)> =
+        BTreeMap::new();
+    for each in &parsed.references {
+        let key = (each.name.as_str(), each.qualifier.as_deref(), each.kind.as_str());
+        uses.entry(key).or_insert_with(|| (each.kind, BTreeSet::new())).1.insert(each.line);
+    }
+    let uses = uses
+        .into_iter()
+        .map(|((name, qualifier, _), (kind, lines))| Uses {
+            name: name.to_owned(),
+            qualifier: qualifier.map(str::to_owned),
+            kind,
+            lines: lines.into_iter().collect(),
+        })
+        .collect();
+    Outline { definitions, uses }
+}
+
+/// The text of a file as it is indexed, and its hash; `None` where it may not or cannot be read as text.
+pub fn read_text(guard: &Guard, path: &RelPath, max_bytes: u64) -> Option<(String, ContentHash)> {
+    let bytes = guard.open(path).ok()?.read_all(max_bytes).ok()?;
+    let hash = ContentHash(*blake3::hash(&bytes).as_bytes());
+    let Extracted::Text(text) = extract::raw_text(bytes) else { return None };
+    (guard.policy().scan(text.text.as_bytes()).is_none()).then_some((text.text, hash))
+}
+
+/// Makes the outlines that are missing. What changes meanwhile is left to the next pass.
+pub fn outline_all(
+    guard: &Guard,
+    index: &Index,
+    threads: usize,
+    cancel: &AtomicBool,
+) -> Result<u64, IngestError> {
+    let generation = index.generation();
+    if index.outlined_up_to()? >= generation {
+        return Ok(0);
+    }
+    let mut made = 0;
+    let mut after = DocId(0);
+    loop {
+        let batch = index.unoutlined(after, BATCH)?;
+        let Some(last) = batch.last() else { break };
+        after = last.doc_id;
+        let outlines = outline_batch(guard, &batch, threads, cancel);
+        if cancel.load(Ordering::Relaxed) {
+            return Err(IngestError::Cancelled);
+        }
+        index.put_outlines(&outlines)?;
+        made += outlines.len() as u64;
+    }
+    index.set_outlined_up_to(generation)?;
+    Ok(made)
+}
+
+fn outline_batch(
+    guard: &Guard,
+    batch: &[Unoutlined],
+    threads: usize,
+    cancel: &AtomicBool,
+) -> Vec<(DocId, ContentHash, Outline)> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(batch.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, batch.len()) {
+            scope.spawn(|| {
+                while let Some(document) = batch.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if cancel.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    if let Some(outline) = outline_of(guard, document) {
+                        let row = (document.doc_id, document.content_hash, outline);
+                        done.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(doc, ..)| *doc);
+    done
+}
+
+fn outline_of(guard: &Guard, document: &Unoutlined) -> Option<Outline> {
+    let path = RelPath::from_walk(&document.path).ok()?;
+    let (text, hash) = read_text(guard, &path, Limits::default().max_bytes as u64)?;
+    // Another content than the one that is indexed will be looked at when that one is.
+    (hash == document.content_hash).then(|| structure(&document.path, &text).as_ref().map(summary))?
+}

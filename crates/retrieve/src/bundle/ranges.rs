@@ -1,0 +1,232 @@
+//! Which lines of a file to show: the declarations that match, whole where they fit, or the lines around the matches.
+
+use std::collections::BTreeMap;
+
+use model::{Symbol, SymbolKind};
+
+use super::{Source, Why};
+use crate::matcher::{Found, Matcher};
+
+/// A file of so few lines is shown whole.
+const SHORT_FILE: u32 = 24;
+
+/// Lines around a match in a text without declarations.
+const CONTEXT: u32 = 12;
+
+/// What a word in the name of a declaration counts, compared with one in its body.
+const IN_NAME: f32 = 1.5;
+
+/// What declaring a name of the prompt counts.
+const DEFINES: f32 = 4.0;
+
+/// A second excerpt of a file must be worth this share of its first.
+const SECOND_SHARE: f32 = 0.45;
+
+/// Excerpts of one file.
+const MAX_RANGES: usize = 4;
+
+/// Lines to show, with what they are worth.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Range {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) worth: f32,
+    pub(super) why: Why,
+}
+
+/// The words of the prompt, and what each is worth.
+pub(super) struct Words<'a> {
+    pub(super) matcher: &'a Matcher,
+    pub(super) tokens: &'a [String],
+    pub(super) weights: &'a [f32],
+    /// Names that the prompt spells as code does.
+    pub(super) names: &'a [String],
+}
+
+/// A file with the places of the prompt's words, line by line.
+struct Lines {
+    /// The distinct terms of each line, from line 1 at position 0.
+    terms: Vec<Vec<usize>>,
+    blank: Vec<bool>,
+}
+
+impl Lines {
+    fn new(text: &str, found: &[Found]) -> Lines {
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        let mut starts = vec![0];
+        starts.extend(body.match_indices('\n').map(|(at, _)| at + 1));
+        let blank = body.split('\n').map(|line| line.trim().is_empty()).collect();
+        let mut terms = vec![Vec::new(); starts.len()];
+        for place in found {
+            let line = starts.partition_point(|start| *start <= place.start) - 1;
+            if !terms[line].contains(&place.term) {
+                terms[line].push(place.term);
+            }
+        }
+        Lines { terms, blank }
+    }
+
+    fn count(&self) -> u32 {
+        self.terms.len() as u32
+    }
+
+    /// How often each term stands in these lines, counting each line once.
+    fn counts(&self, start: u32, end: u32) -> BTreeMap<usize, u32> {
+        let mut counts = BTreeMap::new();
+        for line in start.max(1)..=end.min(self.count()) {
+            for term in &self.terms[line as usize - 1] {
+                *counts.entry(*term).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+}
+
+/// The best ranges of a file, best first, none longer than `longest` lines. `passages` are the lines that a search found.
+pub(super) fn ranges(
+    source: &Source,
+    passages: &[(u32, u32)],
+    words: &Words<'_>,
+    longest: u32,
+) -> Vec<Range> {
+    if source.text.trim().is_empty() {
+        return Vec::new();
+    }
+    let lines = Lines::new(&source.text, &words.matcher.find(&source.text));
+    let all = lines.count();
+    if all <= SHORT_FILE.min(longest) {
+        let defines = defined(&source.symbols, words);
+        let why = Why { whole_file: true, defines, ..matched(&lines, words, 1, all) };
+        return vec![Range { start: 1, end: all, worth: worth(&lines, words, 1, all), why }];
+    }
+    let mut candidates: Vec<Range> = source
+        .symbols
+        .iter()
+        .filter(|symbol| is_excerpt(symbol) && symbol.end_line <= all)
+        .filter_map(|symbol| of_symbol(symbol, &lines, passages, words, longest))
+        .collect();
+    if candidates.iter().all(|range| range.why.matched_terms.is_empty()) {
+        candidates.clear();
+    }
+    // What stands outside of every declaration: imports, constants, prose.
+    candidates.extend(of_passages(source, &lines, passages, words, longest));
+    candidates
+        .sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| (a.start, a.end).cmp(&(b.start, b.end))));
+    let best = candidates.first().map_or(0.0, |range| range.worth);
+    let mut chosen: Vec<Range> = Vec::new();
+    for range in candidates {
+        let overlaps = chosen.iter().any(|other| range.start <= other.end && other.start <= range.end);
+        if !overlaps && range.worth > 0.0 && range.worth >= best * SECOND_SHARE && chosen.len() < MAX_RANGES {
+            chosen.push(range);
+        }
+    }
+    chosen
+}
+
+/// Keys of a data file and single elements are too small to be an excerpt.
+fn is_excerpt(symbol: &Symbol) -> bool {
+    !matches!(symbol.kind, SymbolKind::Key | SymbolKind::Element | SymbolKind::Package)
+}
+
+fn of_symbol(
+    symbol: &Symbol,
+    lines: &Lines,
+    passages: &[(u32, u32)],
+    words: &Words<'_>,
+    longest: u32,
+) -> Option<Range> {
+    let (start, end) = (symbol.lead_line.min(symbol.start_line).max(1), symbol.end_line);
+    let named = words.names.iter().filter(|name| **name == symbol.name || **name == symbol.qualified);
+    let defines: Vec<String> = named.cloned().collect();
+    let in_name: f32 = (words.matcher.find(&symbol.name).iter())
+        .map(|place| place.term)
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .map(|term| words.weights[term] * IN_NAME)
+        .sum();
+    let found = passages.iter().any(|(from, to)| start <= *to && *from <= end);
+    // A long declaration is shown where it matches, beginning with its own first line if that is near.
+    let (start, end) =
+        if end + 1 - start > longest { densest(lines, words, start, end, longest) } else { (start, end) };
+    let why = matched(lines, words, start, end);
+    if why.matched_terms.is_empty() && defines.is_empty() {
+        return None;
+    }
+    let best_weight = words.weights.iter().copied().fold(0.0, f32::max);
+    let raw = worth(lines, words, start, end) + in_name + defines.len() as f32 * DEFINES * best_weight;
+    let length = (end + 1 - start) as f32;
+    // Of a class and its one method that matches, the method.
+    let shortness = (40.0 / (40.0 + length)).sqrt();
+    let worth = raw * shortness * if found { 1.3 } else { 1.0 };
+    let symbols = vec![(symbol.kind.to_string(), symbol.qualified.clone())];
+    Some(Range { start, end, worth, why: Why { symbols, defines, ..why } })
+}
+
+/// Windows around the matches within the passages, outside of any function.
+fn of_passages<'a>(
+    source: &'a Source,
+    lines: &'a Lines,
+    passages: &'a [(u32, u32)],
+    words: &'a Words<'a>,
+    longest: u32,
+) -> impl Iterator<Item = Range> + 'a {
+    let longest = longest.min(2 * CONTEXT + 1);
+    passages.iter().filter_map(move |(from, to)| {
+        let (from, to) = ((*from).max(1), (*to).min(lines.count()));
+        if from > to {
+            return None;
+        }
+        let (start, end) = densest(lines, words, from, to, longest);
+        let inside =
+            source.symbols.iter().any(|s| is_excerpt(s) && s.start_line <= start && end <= s.end_line);
+        let why = matched(lines, words, start, end);
+        let (start, end) = trimmed(lines, start, end)?;
+        // What a declaration holds is better shown by the declaration.
+        let share = if inside { 0.5 } else { 1.0 };
+        Some(Range { start, end, worth: worth(lines, words, start, end) * 0.7 * share, why })
+    })
+}
+
+/// The run of at most `length` lines with the greatest worth; the first of equal ones.
+fn densest(lines: &Lines, words: &Words<'_>, from: u32, to: u32, length: u32) -> (u32, u32) {
+    if to + 1 - from <= length {
+        return (from, to);
+    }
+    let mut best = (f32::MIN, from);
+    let step = (length / 4).max(1) as usize;
+    for start in (from..=to + 1 - length).step_by(step) {
+        let worth = worth(lines, words, start, start + length - 1);
+        if worth > best.0 {
+            best = (worth, start);
+        }
+    }
+    (best.1, best.1 + length - 1)
+}
+
+/// Without blank lines at the ends; `None` if nothing is left.
+fn trimmed(lines: &Lines, start: u32, end: u32) -> Option<(u32, u32)> {
+    let shown = |line: &u32| !lines.blank[*line as usize - 1];
+    let first = (start..=end).find(shown)?;
+    let last = (first..=end).rev().find(shown)?;
+    Some((first, last))
+}
+
+/// The weights of the terms in the lines; repetition counts, but less and less.
+fn worth(lines: &Lines, words: &Words<'_>, start: u32, end: u32) -> f32 {
+    let counts = lines.counts(start, end);
+    counts
+        .iter()
+        .fold(0.0, |sum, (term, count)| sum + words.weights[*term] * (1.0 + 0.3 * (*count as f32).ln()))
+}
+
+fn matched(lines: &Lines, words: &Words<'_>, start: u32, end: u32) -> Why {
+    let mut matched_terms: Vec<String> =
+        lines.counts(start, end).keys().map(|term| words.tokens[*term].clone()).collect();
+    matched_terms.sort_unstable();
+    Why { matched_terms, ..Why::default() }
+}
+
+fn defined(symbols: &[Symbol], words: &Words<'_>) -> Vec<String> {
+    let declared = |name: &&String| symbols.iter().any(|s| s.name == **name || s.qualified == **name);
+    words.names.iter().filter(declared).cloned().collect()
+}
