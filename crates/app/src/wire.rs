@@ -46,8 +46,38 @@ fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError
     Ok(Arc::new(Engine::open(config, embedder)?))
 }
 
-/// The MCP server over an engine.
+/// The MCP server of the chosen tools over an engine.
 pub(crate) fn mcp_server(
+    settings: &Settings,
+    engine: &Arc<Engine>,
+    caller: CallerSource,
+    fixtures: bool,
+) -> Result<McpServer, RegistryError> {
+    let contracts: Vec<Contract> =
+        settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
+    if contracts.contains(&Contract::Repo) {
+        engine.want_outlines();
+    }
+    server_of(&contracts, settings, engine, caller, fixtures)
+}
+
+/// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
+pub(crate) fn mounts(
+    settings: &Settings,
+    engine: &Arc<Engine>,
+    fixtures: bool,
+) -> Result<Vec<(String, McpServer)>, RegistryError> {
+    let path = &settings.server.mcp_path;
+    let mut mounts = vec![(path.clone(), mcp_server(settings, engine, CallerSource::Http, fixtures)?)];
+    if settings.repo.is_sound {
+        let repo = server_of(&[Contract::Repo], settings, engine, CallerSource::Http, false)?;
+        mounts.push((format!("{path}/{}", Contract::Repo.as_str()), repo));
+    }
+    Ok(mounts)
+}
+
+fn server_of(
+    contracts: &[Contract],
     settings: &Settings,
     engine: &Arc<Engine>,
     caller: CallerSource,
@@ -57,13 +87,8 @@ pub(crate) fn mcp_server(
         settings::ToolNames::Dotted => ToolNames::Dotted,
         settings::ToolNames::Underscore => ToolNames::Underscore,
     };
-    let contracts: Vec<Contract> =
-        settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
     let repo = repo_tools(settings, engine);
-    let registry = Registry::new(engine, Some(&repo), &contracts, names)?;
-    if contracts.contains(&Contract::Repo) {
-        engine.want_outlines();
-    }
+    let registry = Registry::new(engine, Some(&repo), contracts, names)?;
     let mut options = McpOptions::new(env!("CARGO_PKG_VERSION"), caller);
     options.fixtures = fixtures;
     Ok(McpServer::new(Arc::new(registry), options))

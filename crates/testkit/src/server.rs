@@ -114,6 +114,11 @@ impl Server {
         client
     }
 
+    /// A client of another endpoint than the main one.
+    pub fn client_at(&self, path: &str) -> HttpClient {
+        HttpClient { path: path.to_owned(), ..self.stranger(Era::Modern) }
+    }
+
     /// A client that has said nothing yet.
     pub fn stranger(&self, era: Era) -> HttpClient {
         HttpClient {

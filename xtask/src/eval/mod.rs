@@ -25,6 +25,10 @@ const SETS: [(&str, &str); 3] = [
     ("prose-cranfield", "questions over abstracts, graded (Cranfield)"),
 ];
 
+/// How large a bundle may be.
+const BUNDLE_FILES: usize = 5;
+const BUNDLE_LINES: usize = 400;
+
 const NO_VECTORS: &[&str] =
     &["vector_share_code=0", "vector_share_text=0", "vector_share_symbol=0", "called=0", "vector_floor=9"];
 const NO_WORDS: &[&str] =
@@ -93,7 +97,7 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
          `index: auto`. The weights of the ranking were chosen on these sets; on others expect less.\n\n",
     );
     let _ = writeln!(page, "| set | questions | nDCG@10 | recall@10 | MRR@10 |\n|---|---|---|---|---|");
-    let mut details = String::new();
+    let (mut details, mut bundles) = (String::new(), String::new());
     for corpus in &corpora {
         corpus.index(&binary)?;
         let score = corpus.ask(&binary, &given);
@@ -103,10 +107,23 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
         );
         println!("{line}");
         let _ = writeln!(page, "{line}");
+        if let Some((holding, lines)) = corpus.bundle(&binary) {
+            let share = holding as f64 / score.questions.max(1) as f64;
+            let line = format!(
+                "\nBundles of at most {BUNDLE_FILES} files and {BUNDLE_LINES} lines (`repo.build_context_bundle`, words only) for the \
+                 questions of {}: {holding} of {} ({:.1} %) hold a relevant file, {lines:.0} lines on average.\n",
+                corpus.name,
+                score.questions,
+                share * 100.0
+            );
+            println!("{line}");
+            bundles.push_str(&line);
+        }
         for (group, score) in &score.groups {
             let _ = writeln!(details, "| {} | {group} | {} | {:.3} |", corpus.name, score.1, score.0);
         }
     }
+    page.push_str(&bundles);
     if !details.is_empty() {
         let _ = write!(page, "\n| set | group | questions | nDCG@10 |\n|---|---|---|---|\n{details}");
     }
@@ -227,6 +244,33 @@ impl Corpus {
             }
         }
         score.finish()
+    }
+
+    /// Bundles for the questions of a set of packages: how many hold a relevant file, and their mean number of lines.
+    fn bundle(&self, binary: &Path) -> Option<(usize, f64)> {
+        if self.folders.contains_key("") {
+            return None;
+        }
+        let (mut holding, mut lines, mut asked) = (0, 0.0, 0.0);
+        for folder in self.folders.keys() {
+            let Some(program) = self.program(binary, folder) else { continue };
+            let mut server = program.stdio(&["--tools", "dir2mcp,repo"]).connect(Era::Modern);
+            server.wait_indexed();
+            for question in self.questions.iter().filter(|question| question.folder == *folder) {
+                let budget = json!({ "max_files": BUNDLE_FILES, "max_total_lines": BUNDLE_LINES });
+                let arguments = json!({ "prompt": question.text, "budget": budget });
+                let answer = server.expect("repo.build_context_bundle", arguments);
+                let result = &answer["result"];
+                lines += result["totals"]["selected_lines"].as_f64().unwrap_or(0.0);
+                asked += 1.0;
+                let chosen = result["selections"].as_array().into_iter().flatten();
+                let mut chosen = chosen.filter_map(|selection| selection["path"].as_str());
+                let holds = chosen
+                    .any(|path| self.judgements.is_relevant(&question.id, &self.document(folder, path)));
+                holding += usize::from(holds);
+            }
+        }
+        Some((holding, lines / f64::max(asked, 1.0)))
     }
 
     /// The id of a document: `package:path`, or the name of the file that a text was written to.

@@ -26,6 +26,10 @@ impl Judgements {
     pub(super) fn knows(&self, question: &str) -> bool {
         self.0.contains_key(question)
     }
+
+    pub(super) fn is_relevant(&self, question: &str, document: &str) -> bool {
+        self.0.get(question).and_then(|grades| grades.get(document)).is_some_and(|grade| *grade > 0)
+    }
 }
 
 /// Sums while questions are added, means once it is finished.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use dir2mcp_http::HttpError;
 use engine::Event;
 use jiff::Timestamp;
-use mcp::CallerSource;
 use model::IndexMode;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -48,12 +47,12 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
-        let server = wire::mcp_server(settings, &engine, CallerSource::Http, args.conformance_fixtures)?;
+        let mounts = wire::mounts(settings, &engine, args.conformance_fixtures)?;
         let stop = CancellationToken::new();
         let mode = IndexMode::Incremental;
         // The first question may come before the first line is printed.
         engine.announce(mode);
-        let serving = tokio::spawn(bound.serve(server, stop.clone()));
+        let serving = tokio::spawn(bound.serve_mounts(mounts, stop.clone()));
         let held_by = engine.held_by();
         reporter.index_loaded(
             &settings.state_dir,

@@ -67,9 +67,21 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
     let variables = environment.layer(cwd, &mut problems, &mut warnings);
     let flags = flags(&cli.command, cwd, &mut problems, &mut warnings);
     let chosen = Values::combine([file.clone(), variables.clone(), flags.clone()]);
-    // Whoever serves a folder for other tools must not stumble over a file in it.
-    let repository =
-        if uses_repo(&cli.command, &chosen) { repo_toml::layer(&root, &mut problems) } else { Layer::new() };
+    let (repository, repo_sound) = if uses_repo(&cli.command, &chosen) {
+        (repo_toml::layer(&root, &mut problems), true)
+    } else {
+        // Whoever serves a folder for other tools must not stumble over a file in it.
+        let mut own = Problems::default();
+        let layer = repo_toml::layer(&root, &mut own);
+        let messages = own.messages();
+        let sound = messages.is_empty();
+        if matches!(cli.command, Command::Up(_)) {
+            warnings.extend(
+                messages.into_iter().map(|message| format!("{message}; the repo tools are not served")),
+            );
+        }
+        (if sound { layer } else { Layer::new() }, sound)
+    };
     let values = Values::combine([file, repository, variables, flags]);
     let repo_alone = matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("repo"));
     let given = path_option(cli.global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
@@ -102,6 +114,7 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
         },
         weights: weights(&cli.global.weight, &mut problems),
         repo_alone,
+        repo_sound,
         force_insecure: up_args(&cli.command).is_some_and(|args| args.force_insecure),
     };
     let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);

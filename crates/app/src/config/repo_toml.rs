@@ -52,7 +52,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn section(&mut self, prefix: &str, table: &DeTable<'_>) {
-        for (name, value) in table {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        for (name, value) in entries {
             let key = format!("{prefix}{}", name.get_ref());
             let at = name.span().start;
             match value.get_ref() {

@@ -52,6 +52,8 @@ pub(crate) struct Repo {
     pub limits: Limits,
     pub view: Arc<RepoView>,
     pub semantic: bool,
+    /// What the folder itself says about them could be read.
+    pub is_sound: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,6 +303,8 @@ pub(crate) struct Surroundings {
     pub weights: Weights,
     /// The repository tools are all that is served.
     pub repo_alone: bool,
+    /// `repo_mcp.toml` could be read, or is not there.
+    pub repo_sound: bool,
     /// Only the flag says this: a file that came with a folder must not.
     pub force_insecure: bool,
 }
@@ -382,7 +386,13 @@ impl Check<'_> {
         if data_dir == surroundings.root {
             self.problem(Key::RepoDataDir, "the data directory cannot be the root directory itself");
         }
-        Repo { data_dir, limits, view: Arc::new(view), semantic: values.bool(Key::RepoSemanticEnabled) }
+        Repo {
+            data_dir,
+            limits,
+            view: Arc::new(view),
+            semantic: values.bool(Key::RepoSemanticEnabled),
+            is_sound: surroundings.repo_sound,
+        }
     }
 
     fn server(&mut self, auth: &Auth, force_insecure: bool) -> Server {
@@ -900,6 +910,7 @@ mod tests {
             output: Output { json: false, quiet: false, non_interactive: true },
             weights: Weights::default(),
             repo_alone: false,
+            repo_sound: true,
             force_insecure,
         };
         let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);

@@ -90,7 +90,7 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let query = Query {
         text: not_blank(arguments.query, "query")?,
         k: within(arguments.top_k, context.limits.max_search_hits, "top_k", "max_search_hits")?,
-        index: IndexChoice::Auto,
+        index: IndexChoice::Both,
         filter: Filter {
             path_prefix: given(arguments.path_prefix).map(|prefix| prefix.replace("//", "/")),
             file_glob: given(arguments.file_glob),

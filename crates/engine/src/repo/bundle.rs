@@ -70,7 +70,7 @@ struct Now<'a> {
 
 impl Corpus for Now<'_> {
     fn search(&self, text: &str, k: usize) -> Result<Vec<Passage>, Failure> {
-        let query = Query { text: text.to_owned(), k, index: IndexChoice::Auto, filter: Filter::default() };
+        let query = Query { text: text.to_owned(), k, index: IndexChoice::Both, filter: Filter::default() };
         let hits = find(self.shared, self.view, &query, self.retrieval)?;
         Ok(hits
             .into_iter()

@@ -114,6 +114,10 @@ impl Repo {
 
     /// A path as a caller wrote it: with either slash, relative to the root or absolute below it.
     pub(super) fn resolve(&self, written: &str) -> Result<RelPath, Failure> {
+        if written.trim().is_empty() {
+            return Err(Failure::new(ErrorCode::Forbidden, "the path is empty")
+                .hint("Name a file of the repository."));
+        }
         let slashed = written.replace('\\', "/");
         let given = Path::new(&slashed);
         let relative: PathBuf = if given.is_absolute() {

@@ -253,7 +253,9 @@ impl Name {
                 Some(qualifier) => format!("{qualifier}.{}", uses.name),
                 None => uses.name.clone(),
             };
-            let confidence = self.confidence(uses.qualifier.as_deref());
+            // `from util import helper` says itself which helper it means.
+            let imported = uses.kind == ReferenceKind::Import && !self.is_qualified();
+            let confidence = if imported { "high" } else { self.confidence(uses.qualifier.as_deref()) };
             found.extend(uses.lines.iter().map(|line| ReferenceFound {
                 symbol: symbol.clone(),
                 path: path.to_owned(),

@@ -152,15 +152,37 @@ fn corpus_ids_differ_and_stay() {
 fn a_newer_format_is_refused_and_left_alone() {
     let state = State::new();
     apply(&state.writer(), vec![put("a.md", "alpha")]);
-    state.sql().execute("UPDATE settings SET value = '2' WHERE key = 'index_format_version'", []).unwrap();
+    state.sql().execute("UPDATE settings SET value = '3' WHERE key = 'index_format_version'", []).unwrap();
     let before = std::fs::read(state.dir.join("meta.sqlite")).unwrap();
     for access in [Access::Writer, Access::Reader] {
         match state.try_open(access) {
-            Err(IndexError::Newer { found: 2, supported: 1 }) => {}
+            Err(IndexError::Newer { found: 3, supported: 2 }) => {}
             other => panic!("{:?}", other.err()),
         }
     }
     assert!(std::fs::read(state.dir.join("meta.sqlite")).unwrap() == before);
+}
+
+/// Format 1 had a table of symbols that nothing filled, and no outlines.
+#[test]
+fn an_older_format_is_migrated_and_keeps_what_it_holds() {
+    let state = State::new();
+    apply(&state.writer(), vec![put("a.md", "alpha")]);
+    state
+        .sql()
+        .execute_batch(
+            "DROP TABLE outlines; CREATE TABLE symbols (symbol_id INTEGER PRIMARY KEY);
+             UPDATE settings SET value = '1' WHERE key = 'index_format_version';",
+        )
+        .unwrap();
+    let reader = state.try_open(Access::Reader).unwrap();
+    assert_eq!(reader.outlines(&["a.md".to_owned()], "x").unwrap(), [None], "a reader does not migrate");
+    drop(reader);
+    let index = state.writer();
+    assert_eq!(index.setting("index_format_version").unwrap().as_deref(), Some("2"));
+    assert!(index.document("a.md").unwrap().is_some());
+    assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap().len(), 1);
+    has(&state, "outlines", &["doc_id", "content_hash", "packed"]);
 }
 
 #[test]

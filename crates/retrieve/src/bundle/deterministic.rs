@@ -153,7 +153,8 @@ fn read(
             skipped.push(Skipped { reason: Skip::ZeroLines, path, start_line, end_line, score: file.score });
             continue;
         };
-        let defines = ranges.iter().any(|range| !range.why.defines.is_empty());
+        let spelled = |name: &String| parsed.identifiers.contains(name);
+        let defines = ranges.iter().any(|range| range.why.defines.iter().any(spelled));
         let score = file.score + if defines { DEFINES } else { 0.0 };
         read.push(FileRead { path, score, source_query: file.source_query, source, ranges });
     }

@@ -16,8 +16,15 @@ const CONTEXT: u32 = 12;
 /// What a word in the name of a declaration counts, compared with one in its body.
 const IN_NAME: f32 = 1.5;
 
-/// What declaring a name of the prompt counts.
+/// What declaring a name of the prompt counts: one that is spelled as code, and a plain word.
 const DEFINES: f32 = 4.0;
+const DEFINES_WORD: f32 = 1.5;
+
+/// What lines outside of declarations are worth, compared with a declaration that matches.
+const OUTSIDE: f32 = 0.45;
+
+/// Lines shown before and after the first and last match of such a passage.
+const MARGIN: u32 = 3;
 
 /// A second excerpt of a file must be worth this share of its first.
 const SECOND_SHARE: f32 = 0.45;
@@ -105,11 +112,9 @@ pub(super) fn ranges(
         .filter(|symbol| is_excerpt(symbol) && symbol.end_line <= all)
         .filter_map(|symbol| of_symbol(symbol, &lines, passages, words, longest))
         .collect();
-    if candidates.iter().all(|range| range.why.matched_terms.is_empty()) {
-        candidates.clear();
-    }
     // What stands outside of every declaration: imports, constants, prose.
-    candidates.extend(of_passages(source, &lines, passages, words, longest));
+    let outside = if candidates.is_empty() { 1.0 } else { OUTSIDE };
+    candidates.extend(of_passages(&lines, passages, words, longest, outside));
     candidates
         .sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| (a.start, a.end).cmp(&(b.start, b.end))));
     let best = candidates.first().map_or(0.0, |range| range.worth);
@@ -137,7 +142,13 @@ fn of_symbol(
 ) -> Option<Range> {
     let (start, end) = (symbol.lead_line.min(symbol.start_line).max(1), symbol.end_line);
     let named = words.names.iter().filter(|name| **name == symbol.name || **name == symbol.qualified);
-    let defines: Vec<String> = named.cloned().collect();
+    let mut defines: Vec<String> = named.cloned().collect();
+    let by_name = defines.len() as f32 * DEFINES * words.weights.iter().copied().fold(0.0, f32::max);
+    let word = words.tokens.iter().position(|token| *token == symbol.name.to_lowercase());
+    let by_word = word.map_or(0.0, |term| DEFINES_WORD * words.weights[term]);
+    if defines.is_empty() && word.is_some() {
+        defines.push(symbol.name.clone());
+    }
     let in_name: f32 = (words.matcher.find(&symbol.name).iter())
         .map(|place| place.term)
         .collect::<std::collections::BTreeSet<_>>()
@@ -152,8 +163,7 @@ fn of_symbol(
     if why.matched_terms.is_empty() && defines.is_empty() {
         return None;
     }
-    let best_weight = words.weights.iter().copied().fold(0.0, f32::max);
-    let raw = worth(lines, words, start, end) + in_name + defines.len() as f32 * DEFINES * best_weight;
+    let raw = worth(lines, words, start, end) + in_name + by_name.max(by_word);
     let length = (end + 1 - start) as f32;
     // Of a class and its one method that matches, the method.
     let shortness = (40.0 / (40.0 + length)).sqrt();
@@ -162,13 +172,13 @@ fn of_symbol(
     Some(Range { start, end, worth, why: Why { symbols, defines, ..why } })
 }
 
-/// Windows around the matches within the passages, outside of any function.
+/// Windows around the matches within the passages.
 fn of_passages<'a>(
-    source: &'a Source,
     lines: &'a Lines,
     passages: &'a [(u32, u32)],
     words: &'a Words<'a>,
     longest: u32,
+    share: f32,
 ) -> impl Iterator<Item = Range> + 'a {
     let longest = longest.min(2 * CONTEXT + 1);
     passages.iter().filter_map(move |(from, to)| {
@@ -177,13 +187,9 @@ fn of_passages<'a>(
             return None;
         }
         let (start, end) = densest(lines, words, from, to, longest);
-        let inside =
-            source.symbols.iter().any(|s| is_excerpt(s) && s.start_line <= start && end <= s.end_line);
-        let why = matched(lines, words, start, end);
         let (start, end) = trimmed(lines, start, end)?;
-        // What a declaration holds is better shown by the declaration.
-        let share = if inside { 0.5 } else { 1.0 };
-        Some(Range { start, end, worth: worth(lines, words, start, end) * 0.7 * share, why })
+        let why = matched(lines, words, start, end);
+        Some(Range { start, end, worth: worth(lines, words, start, end) * share, why })
     })
 }
 
@@ -203,8 +209,15 @@ fn densest(lines: &Lines, words: &Words<'_>, from: u32, to: u32, length: u32) ->
     (best.1, best.1 + length - 1)
 }
 
-/// Without blank lines at the ends; `None` if nothing is left.
+/// Only the lines around the matches, without blank lines at the ends; `None` if nothing is left.
 fn trimmed(lines: &Lines, start: u32, end: u32) -> Option<(u32, u32)> {
+    let matches = |line: &u32| !lines.terms[*line as usize - 1].is_empty();
+    let (start, end) = match ((start..=end).find(matches), (start..=end).rev().find(matches)) {
+        (Some(first), Some(last)) => {
+            (first.saturating_sub(MARGIN).max(start), last.saturating_add(MARGIN).min(end))
+        }
+        _ => (start, end),
+    };
     let shown = |line: &u32| !lines.blank[*line as usize - 1];
     let first = (start..=end).find(shown)?;
     let last = (first..=end).rev().find(shown)?;

@@ -7,6 +7,7 @@ mod escapes;
 mod faults;
 mod fresh;
 mod indexing;
+mod repo;
 mod secrets;
 mod sessions;
 mod start;
