@@ -235,6 +235,7 @@ fn selection_json(selection: &BundleSelection) -> Value {
             "definition_match": !why.defines.is_empty(),
             "defines": why.defines,
             "symbols": symbols,
+            "is_part": why.is_part,
             "whole_file": why.whole_file,
         },
         "score": rounded(selection.score),

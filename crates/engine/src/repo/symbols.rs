@@ -288,7 +288,7 @@ impl Files {
         let paths = candidates(shared, &snapshot, view, name, within);
         let stored = shared.index().outlines(&paths, &name.last)?;
         let mut outlines = Vec::with_capacity(paths.len());
-        let mut parsed = 0;
+        let mut missing = Vec::new();
         let mut is_complete = true;
         for (path, stored) in paths.into_iter().zip(stored) {
             // Gone or forbidden since it was indexed: then nothing of it is told.
@@ -298,25 +298,38 @@ impl Files {
                 continue;
             }
             let is_python = rel_path.extension().is_some_and(|extension| extension.starts_with("py"));
-            let outline = match stored {
-                Some(outline) if view.python || !is_python => Some(outline),
-                _ if parsed >= MAX_PARSED => {
-                    is_complete = false;
-                    continue;
-                }
-                _ => {
-                    parsed += 1;
-                    let Ok(text) = read(&shared.guard, view, &rel_path) else { continue };
-                    let structure = view.structure(&path, &text);
-                    let whole =
-                        structure.filter(|parsed| !parsed.shortfall.as_ref().is_some_and(|s| s.is_total()));
-                    whole.as_ref().map(ingest::summary)
-                }
-            };
-            outlines.push((path, outline));
+            match stored {
+                Some(outline) if view.python || !is_python => outlines.push((path, Some(outline))),
+                _ if missing.len() < MAX_PARSED => missing.push(path),
+                _ => is_complete = false,
+            }
         }
+        outlines.extend(parse_all(shared, view, &missing));
+        outlines.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Files { outlines, is_complete })
     }
+}
+
+/// Outlines made on the spot, by as many threads as there are for indexing.
+fn parse_all(shared: &Shared, view: &RepoView, paths: &[String]) -> Vec<(String, Option<Outline>)> {
+    let threads = shared.config.threads.clamp(1, paths.len().max(1));
+    let parse = |path: &String| {
+        let rel_path = RelPath::from_walk(path).ok()?;
+        let text = read(&shared.guard, view, &rel_path).ok()?;
+        let structure = view.structure(path, &text);
+        let whole = structure.filter(|parsed| !parsed.shortfall.as_ref().is_some_and(|s| s.is_total()));
+        Some((path.clone(), whole.as_ref().map(ingest::summary)))
+    };
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|first| {
+                scope.spawn(move || {
+                    paths.iter().skip(first).step_by(threads).filter_map(parse).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    })
 }
 
 fn candidates(

@@ -215,6 +215,7 @@ fn merge(mut taken: Vec<(usize, Range)>, budget: &mut Budget, read: &[FileRead])
             why.matched_terms.sort_unstable();
             why.matched_terms.dedup();
             why.symbols.extend(range.why.symbols);
+            why.is_part |= range.why.is_part;
             why.defines.extend(range.why.defines);
             why.defines.dedup();
         } else {

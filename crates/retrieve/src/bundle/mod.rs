@@ -104,6 +104,8 @@ pub struct Why {
     pub symbols: Vec<(String, String)>,
     /// The names of the prompt that are declared here.
     pub defines: Vec<String>,
+    /// The declaration is longer than what is shown of it.
+    pub is_part: bool,
     /// The whole file, because it is short.
     pub whole_file: bool,
 }
@@ -123,9 +125,10 @@ impl Why {
             _ if self.whole_file => "a short file, whole".to_owned(),
             [] => "the passage around the matches".to_owned(),
             symbols => {
+                let part = if self.is_part { "part of " } else { "" };
                 let names: Vec<String> =
                     symbols.iter().map(|(kind, name)| format!("{kind} {name}")).collect();
-                names.join(", ")
+                format!("{part}{}", names.join(", "))
             }
         };
         parts.extend(matched);

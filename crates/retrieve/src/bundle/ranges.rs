@@ -13,6 +13,9 @@ const SHORT_FILE: u32 = 24;
 /// Lines around a match in a text without declarations.
 const CONTEXT: u32 = 12;
 
+/// Lines of a class that is too long to be shown.
+const HEAD: u32 = 24;
+
 /// What a word in the name of a declaration counts, compared with one in its body.
 const IN_NAME: f32 = 1.5;
 
@@ -106,11 +109,21 @@ pub(super) fn ranges(
         let why = Why { whole_file: true, defines, ..matched(&lines, words, 1, all) };
         return vec![Range { start: 1, end: all, worth: worth(&lines, words, 1, all), why }];
     }
+    let mut members: BTreeMap<&str, u32> = BTreeMap::new();
+    for symbol in &source.symbols {
+        if let Some(parent) = &symbol.parent {
+            let first = members.entry(parent).or_insert(symbol.lead_line);
+            *first = symbol.lead_line.min(*first);
+        }
+    }
     let mut candidates: Vec<Range> = source
         .symbols
         .iter()
         .filter(|symbol| is_excerpt(symbol) && symbol.end_line <= all)
-        .filter_map(|symbol| of_symbol(symbol, &lines, passages, words, longest))
+        .filter_map(|symbol| {
+            let member = members.get(symbol.qualified.as_str()).copied();
+            of_symbol(symbol, member, &lines, passages, words, longest)
+        })
         .collect();
     // What stands outside of every declaration: imports, constants, prose.
     let outside = if candidates.is_empty() { 1.0 } else { OUTSIDE };
@@ -135,6 +148,7 @@ fn is_excerpt(symbol: &Symbol) -> bool {
 
 fn of_symbol(
     symbol: &Symbol,
+    first_member: Option<u32>,
     lines: &Lines,
     passages: &[(u32, u32)],
     words: &Words<'_>,
@@ -156,9 +170,13 @@ fn of_symbol(
         .map(|term| words.weights[term] * IN_NAME)
         .sum();
     let found = passages.iter().any(|(from, to)| start <= *to && *from <= end);
-    // A long declaration is shown where it matches, beginning with its own first line if that is near.
-    let (start, end) =
-        if end + 1 - start > longest { densest(lines, words, start, end, longest) } else { (start, end) };
+    let is_part = end + 1 - start > longest;
+    let (start, end) = match (is_part, first_member) {
+        (false, _) => (start, end),
+        // Of a long class its head: what matches inside is shown by its members.
+        (true, Some(member)) => (start, member.saturating_sub(1).clamp(start, start + longest.min(HEAD) - 1)),
+        (true, None) => densest(lines, words, start, end, longest),
+    };
     let why = matched(lines, words, start, end);
     if why.matched_terms.is_empty() && defines.is_empty() {
         return None;
@@ -169,7 +187,7 @@ fn of_symbol(
     let shortness = (40.0 / (40.0 + length)).sqrt();
     let worth = raw * shortness * if found { 1.3 } else { 1.0 };
     let symbols = vec![(symbol.kind.to_string(), symbol.qualified.clone())];
-    Some(Range { start, end, worth, why: Why { symbols, defines, ..why } })
+    Some(Range { start, end, worth, why: Why { symbols, defines, is_part, ..why } })
 }
 
 /// Windows around the matches within the passages.
@@ -242,4 +260,109 @@ fn matched(lines: &Lines, words: &Words<'_>, start: u32, end: u32) -> Why {
 fn defined(symbols: &[Symbol], words: &Words<'_>) -> Vec<String> {
     let declared = |name: &&String| symbols.iter().any(|s| s.name == **name || s.qualified == **name);
     words.names.iter().filter(declared).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::ScopeKind;
+
+    use super::*;
+    use crate::parse::Parsed;
+
+    fn symbol(kind: SymbolKind, qualified: &str, start_line: u32, end_line: u32) -> Symbol {
+        let (parent, name) = qualified.rsplit_once('.').map_or((None, qualified), |(p, n)| (Some(p), n));
+        Symbol {
+            kind,
+            name: name.to_owned(),
+            qualified: qualified.to_owned(),
+            signature: "()".to_owned(),
+            returns: None,
+            decorators: Vec::new(),
+            doc: None,
+            start_line,
+            end_line,
+            name_line: start_line,
+            lead_line: start_line,
+            parent: parent.map(str::to_owned),
+            scope_kind: ScopeKind::Module,
+            is_conditional: false,
+            decl_context: None,
+            level: u32::from(parent.is_some()),
+        }
+    }
+
+    fn best(prompt: &str, source: &Source, passages: &[(u32, u32)]) -> Vec<Range> {
+        let parsed = Parsed::new(prompt);
+        let terms = parsed.content_terms();
+        let matcher = Matcher::of_terms(terms.iter().copied());
+        let tokens: Vec<String> = terms.iter().map(|term| term.token.clone()).collect();
+        let weights = vec![1.0; tokens.len()];
+        let words =
+            Words { matcher: &matcher, tokens: &tokens, weights: &weights, names: &parsed.identifiers };
+        ranges(source, passages, &words, 60)
+    }
+
+    /// Forty lines for each function, one that matches among those that do not.
+    fn functions() -> Source {
+        let mut text = String::new();
+        let mut symbols = Vec::new();
+        for (number, name) in ["beta", "alpha", "gamma"].into_iter().enumerate() {
+            let start = number as u32 * 40 + 1;
+            text.push_str(&format!("def {name}():\n"));
+            let body = if name == "alpha" { "    lighthouse = 1\n" } else { "    filler = 1\n" };
+            text.push_str(&body.repeat(if name == "beta" { 3 } else { 38 }));
+            text.push_str(&"\n".repeat(if name == "beta" { 36 } else { 1 }));
+            symbols.push(symbol(
+                SymbolKind::Function,
+                name,
+                start,
+                if name == "beta" { start + 3 } else { start + 38 },
+            ));
+        }
+        Source { text, symbols }
+    }
+
+    #[test]
+    fn the_symbol_that_matches_not_the_smallest_of_the_passage() {
+        let found = best("where is the lighthouse", &functions(), &[(1, 120)]);
+        assert_eq!((found[0].start, found[0].end), (41, 79));
+        assert_eq!(found[0].why.symbols, [("function".to_owned(), "alpha".to_owned())]);
+        assert_eq!(found[0].why.rationale(), "matches lighthouse; function alpha");
+    }
+
+    #[test]
+    fn a_name_of_the_prompt_is_shown_where_it_is_declared() {
+        let found = best("what does alpha do", &functions(), &[(1, 120)]);
+        assert_eq!(found[0].why.defines, ["alpha"]);
+        assert_eq!(found[0].start, 41);
+    }
+
+    #[test]
+    fn of_a_long_class_its_head_and_the_member_that_matches() {
+        let mut text = String::from("class Tower:\n    '''A tower.'''\n\n");
+        for number in 0..20 {
+            text.push_str(&format!("    def step_{number}(self):\n"));
+            let word = if number == 7 { "lighthouse" } else { "filler" };
+            text.push_str(&format!("        {word} = 1\n").repeat(9));
+        }
+        let mut symbols = vec![symbol(SymbolKind::Class, "Tower", 1, 203)];
+        for number in 0..20 {
+            let start = 4 + number * 10;
+            symbols.push(symbol(SymbolKind::Method, &format!("Tower.step_{number}"), start, start + 9));
+        }
+        let found = best("Tower lighthouse", &Source { text, symbols }, &[(1, 200)]);
+        let spans: Vec<(u32, u32)> = found.iter().map(|range| (range.start, range.end)).collect();
+        assert!(spans.contains(&(1, 3)) && spans.contains(&(74, 83)), "{spans:?}");
+        let head = found.iter().find(|range| range.start == 1).unwrap();
+        assert_eq!(head.why.rationale(), "defines Tower; matches tower; part of class Tower");
+    }
+
+    #[test]
+    fn a_text_without_structure_is_shown_around_its_matches() {
+        let text: String = (1..=100)
+            .map(|n| if n == 50 { "the lighthouse\n".into() } else { format!("line {n}\n") })
+            .collect();
+        let found = best("lighthouse", &Source { text, symbols: Vec::new() }, &[(1, 100)]);
+        assert_eq!((found[0].start, found[0].end), (47, 53));
+    }
 }
