@@ -93,6 +93,8 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
         gitignore: true,
         watch: false,
         threads: 1,
+        reader: std::sync::Arc::new(engine::InProcess),
+        pdf: true,
         chunking: ChunkOptions::default(),
         oversample: 5,
         weights: Weights::default(),

@@ -104,6 +104,9 @@ Examples:
     Connect(ConnectArgs),
     /// Print the version
     Version,
+    /// Read documents for the server that started this process
+    #[command(hide = true)]
+    ReadDocuments,
 }
 
 const UP_EXAMPLES: &str = "\

@@ -30,6 +30,7 @@ fn main() -> std::process::ExitCode {
 fn run(cli: &Cli) -> Result<(), Exit> {
     match &cli.command {
         Command::Version => commands::version::run(cli.global.json),
+        Command::ReadDocuments => commands::read_documents::run(),
         Command::Config(ConfigCommand::Init) => commands::config_init::run(cli),
         Command::Config(ConfigCommand::Print(args)) => commands::config_print::run(cli, args),
         Command::Connect(args) => commands::connect::run(cli, args),

@@ -1,12 +1,15 @@
 //! Puts the parts together: the only file that names concrete providers, stores and servers in one breath.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use contracts::repo::RepoTools;
 use contracts::{Contract, Registry, RegistryError, ToolNames};
 use dir2mcp_http::{Auth, HttpConfig, Network, RateLimit, SecretToken, TlsFiles};
 use engine::repo::{Repo, RepoConfig};
-use engine::{ChunkOptions, Engine, EngineConfig, EngineError, ModelNames};
+use engine::{
+    ChunkOptions, DocumentReader, Engine, EngineConfig, EngineError, InProcess, ModelNames, Workers,
+};
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{Embedder, IndexKind};
 use policy::{Confinement, PolicyConfig, SecretPatterns};
@@ -37,6 +40,8 @@ fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
         chunking: chunk_options(&settings.chunking),
+        reader: reader(),
+        pdf: settings.ingest.pdf != settings::PdfMode::Off,
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
@@ -147,7 +152,29 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
     Confinement {
         read: std::iter::once(settings.root.clone()).chain(tls).collect(),
         write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()],
+        run: programs(),
     }
+}
+
+/// Who digs the text out of documents: children of this program, which may do nothing else.
+fn reader() -> Arc<dyn DocumentReader> {
+    match std::env::current_exe() {
+        Ok(program) => Arc::new(Workers::new(program, vec![WORKER_COMMAND.into()])),
+        Err(error) => {
+            tracing::warn!(%error, "documents are read by this process: it cannot find its own program");
+            Arc::new(InProcess)
+        }
+    }
+}
+
+/// The hidden command that such a child runs.
+pub(crate) const WORKER_COMMAND: &str = "read-documents";
+
+/// What starting such a child takes: the program and the libraries of the system.
+fn programs() -> Vec<PathBuf> {
+    let libraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
+    let libraries = libraries.into_iter().map(PathBuf::from);
+    std::env::current_exe().into_iter().chain(libraries).filter(|path| path.exists()).collect()
 }
 
 fn policy_config(settings: &Settings) -> PolicyConfig {

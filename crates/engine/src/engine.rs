@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
 use index::{Access, Index, IndexError, Snapshot};
-use ingest::{ChunkOptions, Counters, IngestError};
+use ingest::{ChunkOptions, Counters, DocumentReader, IngestError};
 use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
 use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
 use retrieve::{Breakdown, CompiledFilter, RankOptions, Weights};
@@ -43,6 +43,10 @@ pub struct EngineConfig {
     /// Threads that walk, read and cut.
     pub threads: usize,
     pub chunking: ChunkOptions,
+    /// Who digs the text out of documents.
+    pub reader: Arc<dyn DocumentReader>,
+    /// Text of PDF files is wanted.
+    pub pdf: bool,
     pub oversample: usize,
     pub weights: Weights,
     pub generate_answer: bool,
@@ -292,10 +296,11 @@ impl Engine {
 
     pub async fn open_file(&self, call: &Call, request: OpenRequest) -> Result<OpenedFile, Failure> {
         let (guard, index) = (self.shared.guard.clone(), self.shared.index());
+        let reader = Arc::clone(&self.shared.config.reader);
         self.audited(
             call,
             blocking(call, move || {
-                let mut opened = open_file(&guard, &request)?;
+                let mut opened = open_file(&guard, reader.as_ref(), &request)?;
                 let indexed = index.document(&opened.file.rel_path)?;
                 opened.file.changed_since_indexed = indexed
                     .and_then(|row| row.content_hash)

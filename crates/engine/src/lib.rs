@@ -11,6 +11,7 @@ mod outliner;
 pub mod repo;
 pub mod state;
 mod worker;
+mod workers;
 
 pub use api::{
     AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
@@ -19,8 +20,9 @@ pub use api::{
 pub use corpus::{Corpus, read_corpus};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
-pub use ingest::{ChunkOptions, IngestError};
+pub use ingest::{ChunkOptions, DocumentReader, InProcess, IngestError};
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
 pub use worker::{Event, EventSink};
+pub use workers::{Workers, serve_documents};

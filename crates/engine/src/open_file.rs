@@ -2,8 +2,9 @@
 
 use discover::classify;
 use extract::Extracted;
+use ingest::{DocumentReader, document, shortfall};
 use model::{DocType, ErrorCode, Failure, RelPath, Span};
-use policy::Guard;
+use policy::{Guard, OpenFile};
 
 use crate::api::{OpenRequest, OpenedFile, Selection};
 
@@ -16,10 +17,17 @@ pub(crate) struct Opened {
     pub(crate) content_hash: blake3::Hash,
 }
 
-pub(crate) fn open_file(guard: &Guard, request: &OpenRequest) -> Result<Opened, Failure> {
+pub(crate) fn open_file(
+    guard: &Guard,
+    reader: &dyn DocumentReader,
+    request: &OpenRequest,
+) -> Result<Opened, Failure> {
     let path = RelPath::parse(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
     let mut file = guard.open(&path)?;
     let head = file.read_head(HEAD_BYTES)?;
+    if let Some((_, doc_type)) = document(path.file_name(), &head) {
+        return open_document(guard, reader, request, &path, file, doc_type);
+    }
     let doc_type = classify(&path, &head);
     if !doc_type.is_textual() {
         return Err(unsupported(&path, doc_type, "has no text to show"));
@@ -31,10 +39,7 @@ pub(crate) fn open_file(guard: &Guard, request: &OpenRequest) -> Result<Opened, 
         Extracted::Skip(_) => return Err(unsupported(&path, doc_type, "is binary inside")),
     };
     if guard.policy().scan(text.as_bytes()).is_some() {
-        return Err(Failure::new(
-            ErrorCode::Forbidden,
-            format!("{path} is withheld: its content matches a secret rule (security.secret_patterns)"),
-        ));
+        return Err(withheld(&path));
     }
     let slice = match request.selection {
         Selection::Start => Slice::lines(&text, 1, u32::MAX, request.max_chars),
@@ -52,6 +57,65 @@ pub(crate) fn open_file(guard: &Guard, request: &OpenRequest) -> Result<Opened, 
         changed_since_indexed: false,
     };
     Ok(Opened { file, content_hash })
+}
+
+/// A page of a document, or lines of all its text.
+fn open_document(
+    guard: &Guard,
+    reader: &dyn DocumentReader,
+    request: &OpenRequest,
+    path: &RelPath,
+    mut file: OpenFile,
+    doc_type: DocType,
+) -> Result<Opened, Failure> {
+    let bytes = file.read_all(guard.policy().max_bytes(doc_type))?;
+    let content_hash = blake3::hash(&bytes);
+    let Some((format, _)) = document(path.file_name(), &bytes) else {
+        return Err(unsupported(path, doc_type, "has no text to show"));
+    };
+    let extraction = reader.read(format, path.file_name(), &bytes);
+    if let Some(reason) = shortfall(&extraction) {
+        return Err(Failure::new(ErrorCode::DocTypeUnsupported, format!("{path}: {reason}")));
+    }
+    let (text, _) = extraction.joined();
+    if guard.policy().scan(text.as_bytes()).is_some() {
+        return Err(withheld(path));
+    }
+    let is_paged = extraction.units.iter().all(|unit| matches!(unit.pointer.span(), Some(Span::Page { .. })));
+    let page = |page: u32| {
+        let on_page = extraction.units.iter().filter(|unit| unit.pointer.span() == Some(Span::Page { page }));
+        let text = on_page.map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        let (content, truncated) = cut_chars(&text, request.max_chars);
+        Slice { span: Some(Span::Page { page }), content: content.to_owned(), truncated }
+    };
+    let slice = match request.selection {
+        Selection::Start if is_paged => page(1),
+        Selection::Start => Slice::lines(&text, 1, u32::MAX, request.max_chars),
+        Selection::Page(number) if is_paged && number <= extraction.parts.max(1) => page(number),
+        Selection::Page(number) if is_paged => {
+            let message = format!("{path} has {} pages, not {number}", extraction.parts);
+            return Err(Failure::new(ErrorCode::InvalidRange, message));
+        }
+        Selection::Page(_) => return Err(unsupported(path, doc_type, "has no pages")),
+        Selection::Lines { start, end } => Slice::lines(&text, start, end, request.max_chars),
+        Selection::Time { .. } => return Err(unsupported(path, doc_type, "has no transcript")),
+    };
+    let file = OpenedFile {
+        rel_path: path.as_str().to_owned(),
+        doc_type,
+        span: slice.span,
+        content: slice.content,
+        truncated: slice.truncated,
+        changed_since_indexed: false,
+    };
+    Ok(Opened { file, content_hash })
+}
+
+fn withheld(path: &RelPath) -> Failure {
+    Failure::new(
+        ErrorCode::Forbidden,
+        format!("{path} is withheld: its content matches a secret rule (security.secret_patterns)"),
+    )
 }
 
 fn unsupported(path: &RelPath, doc_type: DocType, why: &str) -> Failure {

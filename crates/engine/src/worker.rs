@@ -309,6 +309,8 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
     let options = IngestOptions {
         walk: shared.walk_options(),
         chunking: config.chunking.clone(),
+        reader: Arc::clone(&config.reader),
+        pdf: config.pdf,
         threads: config.threads,
         rules: rules(shared),
     };
@@ -331,8 +333,8 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
 /// A digest of every setting that decides what is indexed and how it is cut.
 fn rules(shared: &Shared) -> String {
     let config = &shared.config;
-    let text = format!("{:?} {:?} {}", config.policy, config.chunking, config.gitignore);
-    format!("1:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    let text = format!("{:?} {:?} {} {}", config.policy, config.chunking, config.gitignore, config.pdf);
+    format!("2:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 pub(crate) fn failure(error: &IngestError) -> Failure {

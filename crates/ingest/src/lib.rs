@@ -8,6 +8,7 @@ mod budget;
 pub mod chunk;
 mod commit;
 mod counters;
+mod documents;
 mod outline;
 mod plan;
 mod represent;
@@ -15,6 +16,8 @@ mod scan;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
+pub use documents::{DocumentReader, InProcess, document, shortfall};
+pub use extract::{Extraction, Format, Limits as ExtractLimits};
 pub use lang::Parsed;
 pub use outline::{extensions, languages, outline_all, read_text, structure, summary};
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions};

@@ -3,12 +3,13 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use discover::FoundFile;
-use extract::Extracted;
+use extract::{Extracted, Format};
 use index::{DocChange, Known, NewRep};
 use model::{ContentHash, DocStatus, DocType, RepType, SkipReason, SourceType};
 use policy::{Guard, OpenError, OpenFile};
 
-use crate::chunk::{ChunkOptions, chunk_text};
+use crate::chunk::{ChunkOptions, chunk_text, chunk_units};
+use crate::documents::{DocumentReader, document, shortfall};
 
 /// Bytes looked at to tell what a file is.
 const HEAD_BYTES: usize = 8192;
@@ -19,6 +20,9 @@ const RACY_NS: i64 = 50_000_000;
 pub(crate) struct Representer<'a> {
     pub(crate) guard: &'a Guard,
     pub(crate) chunking: &'a ChunkOptions,
+    pub(crate) reader: &'a dyn DocumentReader,
+    /// Text of PDF files is wanted.
+    pub(crate) pdf: bool,
     /// Part of every representation's hash: other cutting rules make another representation.
     pub(crate) fingerprint: &'a str,
 }
@@ -60,6 +64,14 @@ impl Representer<'_> {
         let put = Put::of_open(found, &file);
         let size = file.size();
         let by_name = discover::classify(&found.path, &[]);
+        if !by_name.is_textual() || found.path.extension().is_some_and(|extension| extension == "rtf") {
+            let head = file.read_head(HEAD_BYTES as u64)?;
+            if let Some((format, doc_type)) = document(found.path.file_name(), &head)
+                && (self.pdf || format != Format::Pdf)
+            {
+                return self.document(found, known, file, put, format, doc_type);
+            }
+        }
         // Most files are what their name says: those are read once, and the others only as far as it takes to tell.
         let (doc_type, bytes) = if by_name.is_textual() && size <= policy.max_bytes(by_name) {
             let bytes = file.read_all(policy.max_bytes(by_name))?;
@@ -80,12 +92,7 @@ impl Representer<'_> {
         };
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
-            return Ok(DocChange::Touch {
-                path: found.path.as_str().to_owned(),
-                size: put.size,
-                mtime_ns: put.mtime_ns,
-                inode: put.inode,
-            });
+            return Ok(put.touched());
         }
         let text = match extract::raw_text(bytes) {
             Extracted::Text(text) => text,
@@ -104,6 +111,57 @@ impl Representer<'_> {
             chunks: chunk_text(&found.path, doc_type, &text.text, self.chunking),
         };
         Ok(put.hashed(content_hash).indexed(doc_type, rep))
+    }
+
+    /// The change for a document whose text has to be dug out.
+    fn document(
+        &self,
+        found: &FoundFile,
+        known: Option<&Known>,
+        mut file: OpenFile,
+        put: Put,
+        format: Format,
+        doc_type: DocType,
+    ) -> Result<DocChange, OpenError> {
+        let policy = self.guard.policy();
+        let (size, limit) = (file.size(), policy.max_bytes(doc_type));
+        if size > limit {
+            return Ok(put.skipped(doc_type, SkipReason::TooLarge { size, limit }));
+        }
+        let bytes = file.read_all(limit)?;
+        let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
+        if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
+            return Ok(put.touched());
+        }
+        let put = put.hashed(content_hash);
+        // What is inside decides, not only its first bytes.
+        let format = extract::sniff(found.path.file_name(), &bytes).unwrap_or(format);
+        let extraction = self.reader.read(format, found.path.file_name(), &bytes);
+        drop(bytes);
+        if let Some(reason) = shortfall(&extraction) {
+            return Ok(put.skipped(doc_type, reason));
+        }
+        let (text, _) = extraction.joined();
+        if let Some(secret) = policy.scan(text.as_bytes()) {
+            let reason = SkipReason::Secret { rule: secret.rule.to_string() };
+            return Ok(put.skipped(doc_type, reason));
+        }
+        let mut rep_hash = blake3::Hasher::new();
+        rep_hash.update(text.as_bytes()).update(self.fingerprint.as_bytes());
+        let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
+        let rep = NewRep {
+            rep_type: RepType::RawText,
+            rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
+            meta_json: serde_json::json!({
+                "format": extraction.format.as_str(),
+                "title": extraction.title,
+                "parts": extraction.parts,
+                "diagnostics": left_out,
+            })
+            .to_string(),
+            chunks: chunk_units(&found.path, &extraction, self.chunking),
+        };
+        Ok(put.indexed(doc_type, rep))
     }
 
     fn open(&self, found: &FoundFile) -> Result<OpenFile, OpenError> {
@@ -164,6 +222,10 @@ impl Put {
             inode: if racy { 0 } else { file.inode() },
             content_hash: None,
         }
+    }
+
+    fn touched(self) -> DocChange {
+        DocChange::Touch { path: self.path, size: self.size, mtime_ns: self.mtime_ns, inode: self.inode }
     }
 
     fn hashed(self, hash: ContentHash) -> Put {

@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::chunk::ChunkOptions;
 use crate::commit::{Committer, Weighed};
 use crate::counters::Counters;
+use crate::documents::DocumentReader;
 use crate::plan::{Ledger, is_unchanged};
 use crate::represent::{Representer, left_out, unreadable};
 
@@ -27,6 +28,10 @@ const RULES_SETTING: &str = "ingest_rules";
 pub struct IngestOptions {
     pub walk: WalkOptions,
     pub chunking: ChunkOptions,
+    /// Who digs the text out of documents.
+    pub reader: Arc<dyn DocumentReader>,
+    /// Text of PDF files is wanted.
+    pub pdf: bool,
     /// Files are read and cut by this many threads.
     pub threads: usize,
     /// Changes with every setting that decides what is indexed or how: another value means that a file with the
@@ -210,6 +215,8 @@ impl Ingest {
         let representer = Representer {
             guard: &self.guard,
             chunking: &self.options.chunking,
+            reader: self.options.reader.as_ref(),
+            pdf: self.options.pdf,
             fingerprint: &self.options.rules,
         };
         let (produced, committed) = std::thread::scope(|scope| {

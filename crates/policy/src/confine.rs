@@ -19,6 +19,8 @@ pub struct Confinement {
     pub read: Vec<PathBuf>,
     /// Files and directories to read, list, create, change, rename and delete.
     pub write: Vec<PathBuf>,
+    /// Programs that may be started, and the libraries they load.
+    pub run: Vec<PathBuf>,
 }
 
 /// How far the kernel went along.
@@ -71,6 +73,10 @@ fn restrict(confinement: &Confinement) -> Result<RulesetStatus, RulesetError> {
         .create()?
         .add_rules(path_beneath_rules(&confinement.read, AccessFs::ReadFile | AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(&confinement.write, write))?
+        .add_rules(path_beneath_rules(
+            &confinement.run,
+            AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir,
+        ))?
         .restrict_self()?;
     Ok(status.ruleset)
 }

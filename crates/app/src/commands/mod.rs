@@ -5,6 +5,7 @@ pub(crate) mod config_init;
 pub(crate) mod config_print;
 pub(crate) mod connect;
 pub(crate) mod indexing;
+pub(crate) mod read_documents;
 pub(crate) mod repo;
 pub(crate) mod status;
 pub(crate) mod stdio;

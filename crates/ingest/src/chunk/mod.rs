@@ -4,6 +4,7 @@ mod code;
 mod lines;
 mod prose;
 
+use extract::Extraction;
 use model::{Chunk, ChunkId, ContentHash, DocType, IndexKind, RelPath, RepType, Span};
 
 /// The `chunking.*` settings.
@@ -45,12 +46,35 @@ pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &Chunk
     cuts.into_iter()
         .filter(|cut| !cut.text.trim().is_empty())
         .enumerate()
-        .map(|(ordinal, cut)| identify(path, RepType::RawText, kind, ordinal as u32, cut))
+        .map(|(ordinal, cut)| identify(path, kind, ordinal as u32, cut, None))
         .collect()
 }
 
-fn identify(path: &RelPath, rep_type: RepType, kind: IndexKind, ordinal: u32, cut: Cut<'_>) -> Chunk {
-    let span = Span::Lines { start_line: cut.start_line, end_line: cut.end_line };
+/// The chunks of a document's units: each of one unit alone, cited by its page where it has one and by the lines of the
+/// joined text where it has not.
+pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptions) -> Vec<Chunk> {
+    let (_, places) = extraction.joined();
+    let mut chunks = Vec::new();
+    for (unit, (first_line, _)) in extraction.units.iter().zip(places) {
+        for cut in prose::cut(&unit.text, options) {
+            if cut.text.trim().is_empty() {
+                continue;
+            }
+            let cut = Cut {
+                start_line: first_line + cut.start_line - 1,
+                end_line: first_line + cut.end_line - 1,
+                text: cut.text,
+            };
+            let ordinal = chunks.len() as u32;
+            chunks.push(identify(path, IndexKind::Text, ordinal, cut, unit.pointer.span()));
+        }
+    }
+    chunks
+}
+
+fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, span: Option<Span>) -> Chunk {
+    let rep_type = RepType::RawText;
+    let span = span.unwrap_or(Span::Lines { start_line: cut.start_line, end_line: cut.end_line });
     let text_hash = blake3::hash(cut.text.as_bytes());
     let mut identity = blake3::Hasher::new();
     for part in [path.as_str(), rep_type.as_str(), kind.as_str()] {

@@ -16,6 +16,7 @@ fn a_confined_thread_reaches_only_its_directories() {
     let confinement = Confinement {
         read: vec![served.path().to_owned(), "/no/such/directory".into()],
         write: vec![state.path().to_owned()],
+        run: Vec::new(),
     };
     let (status, served, state) = std::thread::spawn(move || {
         let status = confine(&confinement);

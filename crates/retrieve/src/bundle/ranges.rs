@@ -29,8 +29,9 @@ const OUTSIDE: f32 = 0.45;
 /// Lines shown before and after the first and last match of such a passage.
 const MARGIN: u32 = 3;
 
-/// A second excerpt of a file must be worth this share of its first.
+/// A second excerpt of a file must be worth this share of its first; less, if it shows a word that the first does not.
 const SECOND_SHARE: f32 = 0.45;
+const NEW_SHARE: f32 = 0.15;
 
 /// Excerpts of one file.
 const MAX_RANGES: usize = 4;
@@ -134,7 +135,10 @@ pub(super) fn ranges(
     let mut chosen: Vec<Range> = Vec::new();
     for range in candidates {
         let overlaps = chosen.iter().any(|other| range.start <= other.end && other.start <= range.end);
-        if !overlaps && range.worth > 0.0 && range.worth >= best * SECOND_SHARE && chosen.len() < MAX_RANGES {
+        let shown = |term: &String| chosen.iter().any(|other| other.why.matched_terms.contains(term));
+        let is_new = range.why.matched_terms.iter().any(|term| !shown(term));
+        let share = if is_new { NEW_SHARE } else { SECOND_SHARE };
+        if !overlaps && range.worth > 0.0 && range.worth >= best * share && chosen.len() < MAX_RANGES {
             chosen.push(range);
         }
     }

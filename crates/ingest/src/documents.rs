@@ -1,0 +1,48 @@
+//! Documents whose text has to be dug out: which files they are, who digs, and what the text becomes.
+
+use std::fmt;
+
+use extract::{Extraction, Format};
+use model::{DocType, SkipReason};
+
+/// Reads the text of a document. Implemented by a pool of processes, since the bytes may be hostile, and by this process
+/// for those who trust them.
+pub trait DocumentReader: Send + Sync + fmt::Debug {
+    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Extraction;
+}
+
+/// Reads documents in this process.
+#[derive(Debug, Clone, Copy)]
+pub struct InProcess;
+
+impl DocumentReader for InProcess {
+    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Extraction {
+        extract::extract(format, name, bytes, &extract::Limits::default())
+    }
+}
+
+/// The format of a file whose text has to be dug out, and the type it counts as; `None` for plain texts and for what
+/// nobody reads.
+pub fn document(name: &str, head: &[u8]) -> Option<(Format, DocType)> {
+    let format = extract::sniff(name, head)?;
+    let doc_type = match format {
+        Format::Pdf => DocType::Pdf,
+        Format::Docx | Format::Odt | Format::Rtf | Format::Epub | Format::Pptx | Format::Odp => DocType::Text,
+        Format::Xlsx | Format::Xls | Format::Ods => DocType::Data,
+        // Recognised, so that the reason can say more than "binary".
+        Format::Doc | Format::Ppt | Format::Xlsb | Format::Msg => DocType::BinaryIgnored,
+        _ => return None,
+    };
+    Some((format, doc_type))
+}
+
+/// Why a document has no text to search.
+pub fn shortfall(extraction: &Extraction) -> Option<SkipReason> {
+    match &extraction.skip {
+        Some(reason) => Some(reason.clone()),
+        None if extraction.units.is_empty() => {
+            Some(SkipReason::NoText { format: extraction.format.to_string() })
+        }
+        None => None,
+    }
+}
