@@ -73,7 +73,9 @@ fn open_document(
     let Some((format, _)) = document(path.file_name(), &bytes) else {
         return Err(unsupported(path, doc_type, "has no text to show"));
     };
-    let extraction = reader.read(format, path.file_name(), &bytes);
+    let extraction = reader
+        .read(format, path.file_name(), &bytes)
+        .map_err(|message| Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}")))?;
     if let Some(reason) = shortfall(&extraction) {
         return Err(Failure::new(ErrorCode::DocTypeUnsupported, format!("{path}: {reason}")));
     }

@@ -104,6 +104,7 @@ pub(crate) fn bring_up_to_date(
         index.compact()?;
         Ok(())
     })();
+    shared.config.reader.rest();
     shared.counters.finish();
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));

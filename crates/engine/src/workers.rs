@@ -62,27 +62,26 @@ impl Workers {
 }
 
 impl DocumentReader for Workers {
-    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Extraction {
+    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Result<Extraction, String> {
         let header = Header { format, name: name.to_owned(), limits: self.limits.clone() };
         let patience = self.limits.max_time.unwrap_or(Duration::from_secs(60)) + GRACE;
-        let lost = |detail: String| SkipReason::Damaged { format: format.to_string(), detail };
-        let asked = self.worker().map_err(|error| {
-            tracing::warn!(%error, "a process that reads documents could not be started");
-            lost("the process that reads such files could not be started".to_owned())
-        });
-        let outcome = asked.and_then(|mut worker| match worker.ask(&header, bytes, patience) {
+        let mut worker = self
+            .worker()
+            .map_err(|error| format!("the process that reads documents could not be started: {error}"))?;
+        let reason = match worker.ask(&header, bytes, patience) {
             Ok(extraction) => {
                 if worker.documents < MAX_DOCUMENTS {
                     self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
                 }
-                Ok(extraction)
+                return Ok(extraction);
             }
-            Err(Lost::Late) => Err(SkipReason::TookTooLong { format: format.to_string() }),
-            Err(Lost::Gone) => {
-                Err(lost("the process that read it ended: out of memory, or broken by the file".to_owned()))
-            }
-        });
-        outcome.unwrap_or_else(|reason| Extraction {
+            Err(Lost::Late) => SkipReason::TookTooLong { format: format.to_string() },
+            Err(Lost::Gone) => SkipReason::Damaged {
+                format: format.to_string(),
+                detail: "the process that read it ended: out of memory, or broken by the file".to_owned(),
+            },
+        };
+        Ok(Extraction {
             format,
             title: None,
             units: Vec::new(),
@@ -90,6 +89,11 @@ impl DocumentReader for Workers {
             skip: Some(reason),
             diagnostics: Vec::new(),
         })
+    }
+
+    /// An idle server keeps no processes.
+    fn rest(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
@@ -116,8 +120,10 @@ impl Worker {
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            // Nobody reads it, and there is nothing to say: a confined server cannot open /dev/null.
+            .stderr(Stdio::piped())
             .spawn()?;
+        drop(child.stderr.take());
         let input = child.stdin.take().ok_or_else(|| io::Error::other("no pipe to the process"))?;
         let mut output = child.stdout.take().ok_or_else(|| io::Error::other("no pipe from the process"))?;
         let (sender, answers) = mpsc::channel();
@@ -212,12 +218,12 @@ mod tests {
         {
             let pool = workers(script);
             for _ in 0..2 {
-                let answer = pool.read(Format::Pdf, "a.pdf", b"%PDF-1.4");
+                let answer = pool.read(Format::Pdf, "a.pdf", b"%PDF-1.4").unwrap();
                 assert!(matches!(answer.skip, Some(SkipReason::Damaged { .. })), "{script}: {answer:?}");
             }
         }
         let missing = Workers::new("/nowhere/at/all".into(), Vec::new());
-        assert!(missing.read(Format::Pdf, "a.pdf", b"").skip.is_some());
+        assert!(missing.read(Format::Pdf, "a.pdf", b"").unwrap_err().contains("could not be started"));
     }
 
     #[test]

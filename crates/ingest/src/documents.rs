@@ -8,7 +8,12 @@ use model::{DocType, SkipReason};
 /// Reads the text of a document. Implemented by a pool of processes, since the bytes may be hostile, and by this process
 /// for those who trust them.
 pub trait DocumentReader: Send + Sync + fmt::Debug {
-    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Extraction;
+    /// Whatever the bytes are, there is an extraction. An error is about the reader, not the document: the next attempt
+    /// may succeed.
+    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Result<Extraction, String>;
+
+    /// Says that no document is expected soon.
+    fn rest(&self) {}
 }
 
 /// Reads documents in this process.
@@ -16,8 +21,8 @@ pub trait DocumentReader: Send + Sync + fmt::Debug {
 pub struct InProcess;
 
 impl DocumentReader for InProcess {
-    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Extraction {
-        extract::extract(format, name, bytes, &extract::Limits::default())
+    fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Result<Extraction, String> {
+        Ok(extract::extract(format, name, bytes, &extract::Limits::default()))
     }
 }
 

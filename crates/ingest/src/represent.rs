@@ -136,7 +136,14 @@ impl Representer<'_> {
         let put = put.hashed(content_hash);
         // What is inside decides, not only its first bytes.
         let format = extract::sniff(found.path.file_name(), &bytes).unwrap_or(format);
-        let extraction = self.reader.read(format, found.path.file_name(), &bytes);
+        let extraction = match self.reader.read(format, found.path.file_name(), &bytes) {
+            Ok(extraction) => extraction,
+            // Not remembered by its time stamp: the next scan must try again.
+            Err(message) => {
+                let put = Put { inode: 0, content_hash: None, ..put };
+                return Ok(put.failed(doc_type, format!("EXTRACT_FAILED: {message}")));
+            }
+        };
         drop(bytes);
         if let Some(reason) = shortfall(&extraction) {
             return Ok(put.skipped(doc_type, reason));

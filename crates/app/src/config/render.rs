@@ -100,6 +100,8 @@ fn snapshot(loaded: &Loaded, token: &TokenSource) -> String {
     text
 }
 
+const LONG_LIST: usize = 24;
+
 /// The file that `config init` writes: every key with its default, commented out, so that a later version's
 /// better default is not held back by this file.
 pub(crate) fn template() -> String {
@@ -228,6 +230,11 @@ fn entry(name: &str, value: &Value) -> Vec<String> {
         Value::Duration(duration) => vec![format!("{name}: \"{}\"", format_duration(*duration))],
         Value::Text(text) => text_entry(name, text),
         Value::List(items) if items.is_empty() => vec![format!("{name}: []")],
+        // A long list on one line: nobody reads it item by item, and readers of YAML bound the comments in a row.
+        Value::List(items) if items.len() > LONG_LIST => {
+            let items: Vec<String> = items.iter().map(|item| serde_json::json!(item).to_string()).collect();
+            vec![format!("{name}: [{}]", items.join(", "))]
+        }
         Value::List(items) => {
             let items = items.iter().map(|item| format!("  - {}", scalar(item)));
             std::iter::once(format!("{name}:")).chain(items).collect()

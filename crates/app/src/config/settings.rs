@@ -1136,7 +1136,8 @@ mod tests {
     #[test]
     fn sets_of_tools_are_known_and_served() {
         assert!(resolve(&["server.tools=dirmcp"]).problems[0].contains("did you mean dir2mcp?"));
-        assert!(resolve(&["server.tools=repo"]).problems[0].contains("not available yet"));
+        assert!(resolve(&["server.tools=smart"]).problems[0].contains("not available yet"));
+        assert_eq!(resolve(&["server.tools=repo"]).settings.server.tools, ["repo"]);
         assert_eq!(resolve(&["server.tools=dir2mcp,DIR2MCP"]).settings.server.tools, ["dir2mcp"]);
         assert!(resolve(&["server.tools=,"]).problems[0].contains("at least one"));
     }

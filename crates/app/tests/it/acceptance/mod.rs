@@ -3,6 +3,7 @@
 
 mod attacks;
 mod crash;
+mod documents;
 mod escapes;
 mod faults;
 mod fresh;
