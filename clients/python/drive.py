@@ -104,6 +104,13 @@ async def drive(options):
         code = (structured(refused) or {}).get("error", {}).get("code")
         check("a path outside is refused", is_error(refused) and code == "PATH_OUTSIDE_ROOT", f"{code}")
 
+        bundle = await client.call_tool("repo.build_context_bundle", {"prompt": f"how does {options.query} work?"})
+        chosen = (structured(bundle) or {}).get("result", {}).get("selections", [])
+        check("a bundle holds the file", bool(chosen) and chosen[0]["path"] == options.path, bundle.content)
+        blocked = await client.call_tool("repo.open_file", {"path": "../outside.txt"})
+        envelope = structured(blocked) or {}
+        check("a blocked call says so", is_error(blocked) and envelope.get("blocked") is True, blocked.content)
+
         print("answer " + json.dumps(answer, sort_keys=True, ensure_ascii=False))
 
 

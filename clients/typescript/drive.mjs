@@ -63,6 +63,15 @@ async function drive(client, transport) {
   const code = refused.structuredContent?.error?.code
   check('a path outside is refused', refused.isError && code === 'PATH_OUTSIDE_ROOT', code)
 
+  const bundle = await client.callTool({
+    name: 'repo.build_context_bundle',
+    arguments: { prompt: `how does ${options.query} work?` },
+  })
+  const chosen = bundle.structuredContent?.result?.selections ?? []
+  check('a bundle holds the file', chosen[0]?.path === options.path, JSON.stringify(bundle.content))
+  const blocked = await client.callTool({ name: 'repo.open_file', arguments: { path: '../outside.txt' } })
+  check('a blocked call says so', blocked.isError && blocked.structuredContent?.blocked === true)
+
   console.log(`answer ${JSON.stringify(sorted(answer))}`)
 }
 

@@ -43,13 +43,13 @@ pub(crate) fn run() -> Result<(), String> {
     let folder = Folder::from(FIXTURE);
     let program = Program::new(&binary, &folder).state_dir(&folder.outside().join("state"));
     program.index();
-    let server = program.serve(&[]);
+    let server = program.serve(&["--tools", "dir2mcp,repo"]);
     server.wait_indexed();
     let token_file = server.state().join("secret.token");
 
     let http: Vec<OsString> =
         vec!["--url".into(), server.url().into(), "--token-file".into(), token_file.clone().into()];
-    let stdio = program.command(&["stdio"]);
+    let stdio = program.command(&["stdio", "--tools", "dir2mcp,repo"]);
     let mut over_stdio: Vec<OsString> = vec!["--stdio".into(), binary.clone().into()];
     over_stdio.extend(stdio.get_args().map(OsString::from));
 
