@@ -100,7 +100,9 @@ Examples:
     #[command(after_help = "\
 Examples:
   dir2mcp connect claude          For the server that runs now
-  dir2mcp connect cursor --stdio  For a server that Cursor starts itself")]
+  dir2mcp connect cursor --stdio  For a server that Cursor starts itself
+  dir2mcp connect codex --stdio --tools repo
+                                  The repository tools for Codex")]
     Connect(ConnectArgs),
     /// Print the version
     Version,
@@ -402,6 +404,9 @@ pub(crate) struct ConnectArgs {
     /// Let the client start the server and talk to it by pipe: no port, no token
     #[arg(long)]
     pub stdio: bool,
+    /// Sets of tools that the client shall have, comma-separated [default: those of the configuration]
+    #[arg(long, value_name = "SETS", requires = "stdio")]
+    pub tools: Option<String>,
     /// Print the token itself where the client needs it
     #[arg(long, conflicts_with = "stdio")]
     pub show_token: bool,

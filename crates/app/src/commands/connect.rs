@@ -22,7 +22,7 @@ pub(crate) fn run(cli: &Cli, args: &ConnectArgs) -> Result<(), Exit> {
         Target::Stdio {
             program: program()?,
             root: loaded.settings.root.clone(),
-            cli: config_arguments(&loaded),
+            cli: config_arguments(&loaded).into_iter().chain(tools(&loaded, args)).collect(),
         }
     } else {
         running(&loaded, args.show_token)?
@@ -48,6 +48,14 @@ pub(crate) fn run(cli: &Cli, args: &ConnectArgs) -> Result<(), Exit> {
         print::err("Note: the port changes with every start; set server.listen (or --listen) to keep it.\n");
     }
     Ok(())
+}
+
+/// The sets of tools of this command line. They were checked with it.
+fn tools(loaded: &Loaded, args: &ConnectArgs) -> Vec<String> {
+    match args.tools {
+        Some(_) => vec!["--tools".into(), loaded.settings.server.tools.join(",")],
+        None => Vec::new(),
+    }
 }
 
 /// What the client shall talk to.

@@ -197,6 +197,7 @@ fn file_layer(
 fn flags(command: &Command, cwd: &Path, problems: &mut Problems, warnings: &mut Vec<String>) -> Layer {
     match command {
         Command::Stdio(args) => options::stdio_flags(args, cwd, problems),
+        Command::Connect(args) => options::tools_flag(args.tools.as_deref(), cwd, problems),
         _ => {
             let Some(args) = up_args(command) else { return Layer::new() };
             if args.x402_facilitator_token.is_some() {

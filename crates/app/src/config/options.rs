@@ -119,10 +119,15 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
 /// The flags of `dir2mcp stdio`.
 pub(crate) fn stdio_flags(args: &StdioArgs, cwd: &Path, problems: &mut Problems) -> Layer {
     let mut layer = repo_flags(&args.repo, cwd, problems);
+    layer.extend(tools_flag(args.tools.as_deref(), cwd, problems));
+    layer
+}
+
+/// `--tools`, where it is a command's only flag of the table.
+pub(crate) fn tools_flag(tools: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
     let spec = Spec::of(Key::ServerTools);
     let origin = Origin::Flag(spec.flag[0]);
-    layer.extend(args.tools.as_deref().and_then(|text| read_text(spec, text, &origin, cwd, problems)));
-    layer
+    tools.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
 }
 
 /// The flags of the repository tools.
