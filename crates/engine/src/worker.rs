@@ -279,7 +279,11 @@ impl Worker {
                 let outcome = bring_up_to_date(shared, mode, &self.on_event);
                 for (_, reply) in asked {
                     // Whoever asked may be gone.
-                    let _ = reply.send(outcome.as_ref().map(|()| ()).map_err(failure));
+                    let answer = match &outcome {
+                        Ok(()) => Ok(()),
+                        Err(error) => Err(failure(error)),
+                    };
+                    let _ = reply.send(answer);
                 }
                 outcome
             }

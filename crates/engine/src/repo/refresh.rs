@@ -48,10 +48,7 @@ impl Repo {
         let mode = if force { IndexMode::Full } else { IndexMode::Incremental };
         self.engine
             .audited(call, async {
-                let held_by = match self.engine.refresh(call, mode).await? {
-                    Ok(()) => None,
-                    Err(holder) => Some(holder),
-                };
+                let held_by = self.engine.refresh(call, mode).await?.err();
                 let (shared, repo) = (self.shared(), self.clone());
                 let (added, updated, removed, timestamp) = blocking(call, move || {
                     let now = Seen {
