@@ -12,18 +12,67 @@ pub(crate) struct Candidate {
     pub(crate) row: u32,
 }
 
+/// The candidates that can still be among the first `limit`, while they come.
+pub(crate) struct Race {
+    limit: usize,
+    top: BinaryHeap<Reverse<Score>>,
+    /// The score of the last one that is among the first so far.
+    lowest: f32,
+    running: Vec<Candidate>,
+}
+
+impl Race {
+    pub(crate) fn new(limit: usize) -> Race {
+        let top = BinaryHeap::with_capacity(limit.min(4096) + 1);
+        Race { limit, top, lowest: f32::NEG_INFINITY, running: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn enter(&mut self, candidate: Candidate) {
+        if candidate.score >= self.lowest {
+            self.admit(candidate);
+        }
+    }
+
+    #[inline(never)]
+    fn admit(&mut self, candidate: Candidate) {
+        // Everything that ties with the last one is still in the race.
+        self.running.push(candidate);
+        if self.top.len() < self.limit {
+            self.top.push(Reverse(Score(candidate.score)));
+        } else if let Some(mut last) = self.top.peek_mut()
+            && candidate.score > last.0.0
+        {
+            *last = Reverse(Score(candidate.score));
+        }
+        if self.top.len() == self.limit
+            && let Some(last) = self.top.peek()
+        {
+            self.lowest = last.0.0;
+        }
+    }
+
+    /// Those that are left, in no order.
+    pub(crate) fn finish(mut self) -> Vec<Candidate> {
+        self.running.retain(|candidate| candidate.score.total_cmp(&self.lowest) != Ordering::Less);
+        self.running
+    }
+}
+
 /// The first `limit` candidates in the order of the answer. `place` says of a row which document it belongs to
 /// and where in it; it and the paths are asked for only where scores are equal.
 pub(crate) fn best(
-    candidates: impl Iterator<Item = Candidate> + Clone,
+    candidates: impl Iterator<Item = Candidate>,
     limit: usize,
     documents: &Documents,
     place: impl Fn(u32) -> (u32, u32),
 ) -> Vec<Candidate> {
-    let threshold = threshold(candidates.clone(), limit);
-    // Everything that ties with the last one is still in the race.
-    let mut best: Vec<Candidate> =
-        candidates.filter(|candidate| candidate.score.total_cmp(&threshold) != Ordering::Less).collect();
+    if limit == 0 {
+        return Vec::new();
+    }
+    let mut race = Race::new(limit);
+    candidates.for_each(|candidate| race.enter(candidate));
+    let mut best = race.finish();
     let order = |a: &Candidate, b: &Candidate| {
         b.score.total_cmp(&a.score).then_with(|| {
             let ((doc_a, ordinal_a), (doc_b, ordinal_b)) = (place(a.row), place(b.row));
@@ -36,34 +85,11 @@ pub(crate) fn best(
         })
     };
     if best.len() > limit {
-        if limit == 0 {
-            return Vec::new();
-        }
         best.select_nth_unstable_by(limit - 1, order);
         best.truncate(limit);
     }
     best.sort_unstable_by(order);
     best
-}
-
-/// The score of the last candidate that can be among the first `limit`.
-fn threshold(candidates: impl Iterator<Item = Candidate>, limit: usize) -> f32 {
-    let mut top: BinaryHeap<Reverse<Score>> = BinaryHeap::with_capacity(limit.min(4096) + 1);
-    let mut lowest = f32::NEG_INFINITY;
-    for candidate in candidates {
-        if top.len() < limit {
-            top.push(Reverse(Score(candidate.score)));
-        } else if candidate.score > lowest {
-            top.push(Reverse(Score(candidate.score)));
-            top.pop();
-        } else {
-            continue;
-        }
-        if top.len() == limit {
-            lowest = top.peek().map_or(f32::NEG_INFINITY, |lowest| lowest.0.0);
-        }
-    }
-    lowest
 }
 
 /// A score that can be ordered.

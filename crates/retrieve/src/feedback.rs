@@ -58,17 +58,25 @@ pub(crate) fn expanded(
     let stemmer = Stemmer::create(Algorithm::English);
     let mut by_stem: HashMap<String, Word> = HashMap::new();
     for (score, chunk) in passages {
-        let mut tokens = Vec::new();
-        index::tokens::index_tokens(&chunk.text, &mut |token| tokens.push(token.to_owned()));
-        let share = score / believed / tokens.len().max(1) as f32;
-        for token in tokens {
+        let mut total = 0usize;
+        let mut tokens: HashMap<String, u32> = HashMap::new();
+        index::tokens::index_tokens(&chunk.text, &mut |token| {
+            total += 1;
+            match tokens.get_mut(token) {
+                Some(count) => *count += 1,
+                None => drop(tokens.insert(token.to_owned(), 1)),
+            }
+        });
+        let share = score / believed / total.max(1) as f32;
+        for (token, count) in tokens {
             if token.chars().count() < 3 || is_stop_word(&token) || token.bytes().all(|b| b.is_ascii_digit())
             {
                 continue;
             }
             let word = by_stem.entry(stemmer.stem(&token).into_owned()).or_default();
-            word.share += share;
-            *word.forms.entry(token).or_default() += 1;
+            // One by one: the sum of a passage must not depend on which of a word's forms comes first.
+            (0..count).for_each(|_| word.share += share);
+            *word.forms.entry(token).or_default() += count;
         }
     }
     let mut words: Vec<(String, Word)> = by_stem.into_iter().collect();

@@ -1,5 +1,6 @@
 //! Reading from the catalog: listings, counts, the chunks behind hits, and what changed since a generation.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
@@ -7,7 +8,7 @@ use model::{
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Catalog, ROOT_ID, Reader, kind_of};
+use super::{Catalog, ROOT_ID, Reader, Unpacker, kind_of};
 use crate::batch::Known;
 use crate::error::IndexError;
 use crate::ids::IdSet;
@@ -201,9 +202,14 @@ impl Catalog {
     /// The live ones among `ids`, in the order asked for.
     pub(crate) fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<StoredChunk>, IndexError> {
         self.try_with_reader(|reader| {
+            let Reader { conn, unpacker } = reader;
+            let sqlite = |error| IndexError::sqlite(&self.path, error);
+            // One look for all: each statement by itself would lock and unlock the log.
+            let look = conn.transaction().map_err(sqlite)?;
+            let mut files = HashMap::new();
             let mut found = Vec::with_capacity(ids.len());
             for id in ids {
-                if let Some(chunk) = self.chunk(reader, *id)? {
+                if let Some(chunk) = self.chunk(&look, unpacker, &mut files, *id)? {
                     found.push(chunk);
                 }
             }
@@ -211,41 +217,52 @@ impl Catalog {
         })
     }
 
-    fn chunk(&self, reader: &mut Reader, id: ChunkId) -> Result<Option<StoredChunk>, IndexError> {
-        let Reader { conn, unpacker } = reader;
+    /// `files` remembers what chunks of the same file have in common.
+    fn chunk(
+        &self,
+        conn: &Connection,
+        unpacker: &mut Unpacker,
+        files: &mut HashMap<i64, Option<ChunkFile>>,
+        id: ChunkId,
+    ) -> Result<Option<StoredChunk>, IndexError> {
         let sqlite = |error| IndexError::sqlite(&self.path, error);
         let mut statement = conn
             .prepare_cached(
-                "SELECT d.rel_path, d.doc_type, r.rep_type, c.ordinal, s.span_kind, s.start, s.\"end\", \
-                 c.index_kind, c.text_hash, c.text \
-                 FROM chunks c JOIN representations r ON r.rep_id = c.rep_id \
-                 JOIN documents d ON d.doc_id = r.doc_id JOIN spans s ON s.chunk_id = c.chunk_id \
-                 WHERE c.chunk_id = ?1 AND c.deleted = 0 AND d.deleted = 0",
+                "SELECT c.rep_id, c.ordinal, s.span_kind, s.start, s.\"end\", c.index_kind, c.text_hash, c.text \
+                 FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id WHERE c.chunk_id = ?1 AND c.deleted = 0",
             )
             .map_err(sqlite)?;
         let mut rows = statement.query([id.0]).map_err(sqlite)?;
         let Some(row) = rows.next().map_err(sqlite)? else { return Ok(None) };
+        let file = match files.entry(row.get(0).map_err(sqlite)?) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let file = chunk_file(conn, *unknown.key()).map_err(sqlite)?;
+                unknown.insert(file)
+            }
+        };
+        let Some(file) = file else { return Ok(None) };
         let damaged = |detail: String| IndexError::Corrupt { path: self.path.clone(), detail };
         let span = Span::from_parts(
-            row.get_ref(4).and_then(|kind| Ok(kind.as_str()?)).map_err(sqlite)?,
-            row.get(5).map_err(sqlite)?,
-            row.get(6).map_err(sqlite)?,
+            row.get_ref(2).and_then(|kind| Ok(kind.as_str()?)).map_err(sqlite)?,
+            row.get(3).map_err(sqlite)?,
+            row.get(4).map_err(sqlite)?,
         );
-        let packed = row.get_ref(9).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
+        let packed = row.get_ref(7).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
         let text = unpacker.unpack(conn, packed).map_err(&damaged)?;
         let mut text_hash = [0; 16];
-        let hash = row.get_ref(8).and_then(|hash| Ok(hash.as_blob()?)).map_err(sqlite)?;
+        let hash = row.get_ref(6).and_then(|hash| Ok(hash.as_blob()?)).map_err(sqlite)?;
         if hash.len() == text_hash.len() {
             text_hash.copy_from_slice(hash);
         }
         Ok(Some(StoredChunk {
             id,
-            rel_path: row.get(0).map_err(sqlite)?,
-            doc_type: named(row, 1, DocType::parse, DocType::BinaryIgnored).map_err(sqlite)?,
-            rep_type: named(row, 2, RepType::parse, RepType::RawText).map_err(sqlite)?,
-            ordinal: row.get(3).map_err(sqlite)?,
+            rel_path: file.path.clone(),
+            doc_type: file.doc_type,
+            rep_type: file.rep_type,
+            ordinal: row.get(1).map_err(sqlite)?,
             span: span.ok_or_else(|| damaged(format!("chunk {id} has no valid span")))?,
-            kind: row.get_ref(7).and_then(|kind| Ok(kind_of(kind.as_str()?))).map_err(sqlite)?,
+            kind: row.get_ref(5).and_then(|kind| Ok(kind_of(kind.as_str()?))).map_err(sqlite)?,
             text_hash,
             text,
         }))
@@ -398,6 +415,28 @@ impl Catalog {
             Ok(())
         })
     }
+}
+
+/// What the chunks of a representation have in common; none where its document is gone.
+struct ChunkFile {
+    path: String,
+    doc_type: DocType,
+    rep_type: RepType,
+}
+
+fn chunk_file(conn: &Connection, rep_id: i64) -> rusqlite::Result<Option<ChunkFile>> {
+    conn.prepare_cached(
+        "SELECT d.rel_path, d.doc_type, r.rep_type FROM representations r \
+         JOIN documents d ON d.doc_id = r.doc_id WHERE r.rep_id = ?1 AND d.deleted = 0",
+    )?
+    .query_row([rep_id], |row| {
+        Ok(ChunkFile {
+            path: row.get(0)?,
+            doc_type: named(row, 1, DocType::parse, DocType::BinaryIgnored)?,
+            rep_type: named(row, 2, RepType::parse, RepType::RawText)?,
+        })
+    })
+    .optional()
 }
 
 const DOCUMENT_COLUMNS: &str = "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, \

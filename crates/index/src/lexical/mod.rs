@@ -4,6 +4,7 @@
 mod directory;
 mod merge;
 mod search;
+mod terms;
 mod view;
 mod writer;
 

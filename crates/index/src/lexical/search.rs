@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use model::spelling::edits;
 use model::{DocType, IndexKind, Ranked};
-use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{InvertedIndexReader, Term};
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
 
 use super::view::{ALIVE, CODE, LENGTH_SHIFT, LexicalView, SegmentView, kind_index, unpanicked};
 use crate::documents::{Admission, Documents};
@@ -89,24 +89,25 @@ pub(crate) fn holders(view: &LexicalView, kind: IndexKind, token: &str) -> u64 {
 /// Whether a token stands in any live text. What stood in deleted ones must not be known: answers do not depend on the
 /// past.
 pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
-    let term = Term::from_field_text(Field::from_field_id(0), token);
-    let lives = |segment: &SegmentView| {
-        let Some(mut blocks) = segment.body.read_block_postings(&term, IndexRecordOption::Basic)? else {
-            return Ok(false);
+    let (postings, _) = view.terms.of(&view.segments, Part::Body, token);
+    postings.iter().any(|posting| {
+        let segment = &view.segments[posting.segment];
+        let lives = || {
+            let reader = segment.reader(Part::Body);
+            let mut blocks =
+                reader.read_block_postings_from_terminfo(&posting.info, IndexRecordOption::Basic)?;
+            loop {
+                let entries = blocks.docs();
+                if entries.is_empty() {
+                    return Ok(false);
+                }
+                if entries.iter().any(|entry| segment.packed[*entry as usize] & ALIVE != 0) {
+                    return Ok(true);
+                }
+                blocks.advance();
+            }
         };
-        loop {
-            let entries = blocks.docs();
-            if entries.is_empty() {
-                return Ok(false);
-            }
-            if entries.iter().any(|entry| segment.packed[*entry as usize] & ALIVE != 0) {
-                return Ok(true);
-            }
-            blocks.advance();
-        }
-    };
-    view.segments.iter().any(|segment| {
-        unpanicked(|| lives(segment)).unwrap_or_else(|error| {
+        unpanicked(lives).unwrap_or_else(|error| {
             tracing::warn!(%error, "a segment of the lexical index cannot be read");
             false
         })
@@ -153,7 +154,7 @@ pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
     let mut found = BTreeSet::new();
     for segment in &view.segments {
         let looked = unpanicked(|| {
-            let mut stream = segment.body.terms().range().ge(&first).into_stream()?;
+            let mut stream = segment.reader(Part::Body).terms().range().ge(&first).into_stream()?;
             while stream.advance() && stream.key().starts_with(first.as_bytes()) {
                 // Most are too long or too short, and need not be compared.
                 let bytes = stream.key().len();
@@ -217,7 +218,7 @@ pub(crate) fn search(
     }
     found.damaged = gather.damaged;
 
-    let place = Places::new(view);
+    let place = Places { view };
     let Scratch { scores, touched, .. } = scratch;
     let best = if postings > dense_from {
         let all = scores[..view.entries].iter().enumerate().filter(|(_, score)| **score > 0.0);
@@ -320,8 +321,9 @@ impl Norm {
     }
 }
 
+/// Where tokens are looked for.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+pub(super) enum Part {
     Body,
     Path,
 }
@@ -354,11 +356,13 @@ impl Gather<'_> {
     /// well, so that a filter does not change the scores of what it lets through.
     fn term(&mut self, token: &str, part: Part, scratch: &mut Scratch) -> u64 {
         let mut matching = 0;
-        let mut base = 0u32;
         let view = self.view;
-        for segment in &view.segments {
+        let (postings, damaged) = view.terms.of(&view.segments, part, token);
+        self.damaged |= damaged;
+        for posting in postings.iter() {
+            let (segment, base) = (&view.segments[posting.segment], view.starts[posting.segment]);
             let before = scratch.entries.len();
-            match unpanicked(|| Ok(self.segment(segment, base, token, part, scratch)?)) {
+            match unpanicked(|| Ok(self.segment(segment, base, &posting.info, part, scratch)?)) {
                 Ok(count) => matching += count,
                 Err(error) => {
                     // The rest of the index still answers.
@@ -368,7 +372,6 @@ impl Gather<'_> {
                     scratch.parts.truncate(before);
                 }
             }
-            base += segment.packed.len() as u32;
         }
         matching
     }
@@ -377,17 +380,15 @@ impl Gather<'_> {
         &mut self,
         segment: &SegmentView,
         base: u32,
-        token: &str,
+        info: &TermInfo,
         part: Part,
         scratch: &mut Scratch,
     ) -> std::io::Result<u64> {
-        let (reader, option): (&InvertedIndexReader, _) = match part {
-            Part::Body => (&segment.body, IndexRecordOption::WithFreqs),
-            Part::Path => (&segment.path, IndexRecordOption::Basic),
+        let option = match part {
+            Part::Body => IndexRecordOption::WithFreqs,
+            Part::Path => IndexRecordOption::Basic,
         };
-        // Only the bytes of the term are looked at, so any field does.
-        let term = Term::from_field_text(Field::from_field_id(0), token);
-        let Some(mut blocks) = reader.read_block_postings(&term, option)? else { return Ok(0) };
+        let mut blocks = segment.reader(part).read_block_postings_from_terminfo(info, option)?;
         let (mask, bits, norm) = (self.mask, self.bits, self.norm);
         let mut matching = 0;
         loop {
@@ -440,27 +441,12 @@ impl Gather<'_> {
 /// Finds segments by entry numbers that run over all of them.
 struct Places<'a> {
     view: &'a LexicalView,
-    starts: Vec<u32>,
 }
 
 impl<'a> Places<'a> {
-    fn new(view: &'a LexicalView) -> Places<'a> {
-        let mut start = 0;
-        let starts = view
-            .segments
-            .iter()
-            .map(|segment| {
-                let this = start;
-                start += segment.packed.len() as u32;
-                this
-            })
-            .collect();
-        Places { view, starts }
-    }
-
     fn locate(&self, row: u32) -> Option<(&'a SegmentView, u32)> {
-        let number = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
-        Some((self.view.segments[number].as_ref(), row - self.starts[number]))
+        let number = self.view.starts.partition_point(|start| *start <= row).checked_sub(1)?;
+        Some((self.view.segments[number].as_ref(), row - self.view.starts[number]))
     }
 
     /// What ties are broken by: the document, and the place in it.

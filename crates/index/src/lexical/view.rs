@@ -9,6 +9,8 @@ use tantivy::directory::error::OpenReadError;
 use tantivy::index::{SegmentComponent, SegmentId, SegmentMeta};
 use tantivy::{InvertedIndexReader, Opstamp, SegmentReader, TantivyError};
 
+use super::search::Part;
+use super::terms::Terms;
 use super::{CHUNK, DOC, LENGTH, Lexical, ORDINAL, Payload};
 use crate::error::IndexError;
 
@@ -31,8 +33,11 @@ pub(crate) struct LexicalView {
     pub(crate) segments: Vec<Arc<SegmentView>>,
     /// Live chunks and the sum of their lengths, by kind.
     pub(crate) live: [Live; 2],
+    /// The number of each segment's first entry: they run over all segments.
+    pub(super) starts: Vec<u32>,
     /// How many entries the segments have, dead ones included.
     pub(crate) entries: usize,
+    pub(super) terms: Arc<Terms>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,8 +49,8 @@ pub(crate) struct Live {
 pub(crate) struct SegmentView {
     id: SegmentId,
     deletes: Option<Opstamp>,
-    pub(crate) body: Arc<InvertedIndexReader>,
-    pub(crate) path: Arc<InvertedIndexReader>,
+    body: Arc<InvertedIndexReader>,
+    path: Arc<InvertedIndexReader>,
     pub(crate) chunks: Arc<dyn ColumnValues<u64>>,
     pub(crate) ordinals: Arc<dyn ColumnValues<u64>>,
     /// The document of each entry.
@@ -117,6 +122,7 @@ impl LexicalView {
                 sum.chunks += part.chunks;
                 sum.tokens += part.tokens;
             }
+            view.starts.push(view.entries as u32);
             view.entries += loaded.packed.len();
             view.segments.push(loaded);
         }
@@ -125,6 +131,13 @@ impl LexicalView {
 }
 
 impl SegmentView {
+    pub(super) fn reader(&self, part: Part) -> &InvertedIndexReader {
+        match part {
+            Part::Body => &self.body,
+            Part::Path => &self.path,
+        }
+    }
+
     fn load(
         lexical: &Lexical,
         meta: &SegmentMeta,

@@ -42,7 +42,8 @@ impl Labels {
             let mut slot = self.first(*label);
             while let Some(row) = self.slots[slot].checked_sub(1) {
                 let (block, place) = view.locate(row);
-                if block.labels[place] == *label {
+                // A later view may have made the table: rows of its own are not here.
+                if block.labels.get(place) == Some(label) {
                     found.push(row);
                 }
                 slot = self.next(slot);

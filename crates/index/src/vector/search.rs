@@ -15,7 +15,7 @@ use super::sketch::{Outline, bound_below, level};
 use super::view::{Block, VectorView};
 use crate::documents::{Admission, Documents};
 use crate::ids::IdSet;
-use crate::rank::{Candidate, Score, best};
+use crate::rank::{Candidate, Race, Score, best};
 
 /// From so many live rows on, rows are sifted.
 ///
@@ -30,6 +30,10 @@ const MANY_DIMENSIONS: usize = 128;
 
 /// Where a filter admits less than one row in so many, the admitted ones are looked at one by one.
 const FEW_ADMITTED: u64 = 16;
+
+/// From so many rows on, those that are asked for by their labels are found in a table, which takes eight to sixteen
+/// bytes per row. A table of fewer would save nothing that can be measured.
+const MANY_LABELS: u64 = 4_096;
 
 /// Rows that a sifting looks at first.
 const FIRST_LOOK: usize = 1024;
@@ -65,6 +69,8 @@ impl VectorView {
             for block in &self.blocks {
                 self.sketch(block);
             }
+        }
+        if self.rows >= MANY_LABELS {
             self.labels();
         }
     }
@@ -87,8 +93,8 @@ impl VectorView {
         }
         let Some(query) = Query::new(query, stride(self.dimensions)) else { return Vec::new() };
         let mut search = Search { view: self, query, dot: fastest(), admission };
-        let (candidates, asked) =
-            if is_large { (search.sift(limit), search.ask(also)) } else { search.scan(limit, also) };
+        let candidates = if is_large { search.sift(limit) } else { search.scan(limit) };
+        let asked = search.ask(also);
         let place = |row: u32| {
             let (block, row) = self.locate(row);
             (block.data.docs[row], block.data.ordinals[row])
@@ -117,24 +123,20 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// All rows, and those of them that were asked for; only the latter if there is no limit to fill.
-    fn scan(&mut self, limit: usize, also: &IdSet) -> (Vec<Candidate>, Vec<Candidate>) {
-        let mut candidates = Vec::with_capacity(self.view.live as usize);
-        let mut asked = Vec::with_capacity(also.len());
+    /// Of all rows those that can be among the best.
+    fn scan(&mut self, limit: usize) -> Vec<Candidate> {
+        if limit == 0 {
+            return Vec::new();
+        }
+        let mut race = Race::new(limit);
         for block in &self.view.blocks {
             for row in 0..block.labels.len() {
-                let is_asked = !also.is_empty() && also.contains(&block.labels[row]);
-                if (limit == 0 && !is_asked) || !self.admits(block, row) {
-                    continue;
-                }
-                let candidate = self.candidate(block, row);
-                candidates.push(candidate);
-                if is_asked {
-                    asked.push(candidate);
+                if self.admits(block, row) {
+                    race.enter(self.candidate(block, row));
                 }
             }
         }
-        (candidates, asked)
+        race.finish()
     }
 
     /// The rows that have these labels.
@@ -143,6 +145,16 @@ impl Search<'_> {
             return Vec::new();
         }
         let mut asked = Vec::with_capacity(also.len());
+        if self.view.rows < MANY_LABELS {
+            for block in &self.view.blocks {
+                for row in 0..block.labels.len() {
+                    if also.contains(&block.labels[row]) && self.admits(block, row) {
+                        asked.push(self.candidate(block, row));
+                    }
+                }
+            }
+            return asked;
+        }
         for number in self.view.labels().rows(self.view, also) {
             let (block, row) = self.view.locate(number);
             if self.admits(block, row) {
