@@ -335,11 +335,12 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
     Ingest::new(shared.guard.clone(), shared.index(), options, Arc::clone(&shared.counters), sink)
 }
 
-/// A digest of every setting that decides what is indexed and how it is cut.
+/// A digest of every setting that decides what is indexed and how it is cut. The number before it is that of the cutting
+/// rules themselves: another one has everything cut anew.
 fn rules(shared: &Shared) -> String {
     let config = &shared.config;
     let text = format!("{:?} {:?} {} {}", config.policy, config.chunking, config.gitignore, config.pdf);
-    format!("2:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    format!("3:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 pub(crate) fn failure(error: &IngestError) -> Failure {

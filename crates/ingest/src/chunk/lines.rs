@@ -32,6 +32,11 @@ impl<'a> Lines<'a> {
         self.end(index) - self.starts[index] + 1
     }
 
+    /// The same of the lines `from..to` (indices).
+    pub(super) fn weight_of(&self, from: usize, to: usize) -> usize {
+        if from < to { self.end(to - 1) - self.starts[from] + 1 } else { 0 }
+    }
+
     /// The lines `from..to` (indices) as one slice of the text.
     pub(super) fn cut(&self, from: usize, to: usize) -> Cut<'a> {
         Cut {

@@ -94,10 +94,18 @@ fn name_files(candidates: &mut [Candidate], embedder: &dyn Embedder, kind: Index
         candidate.path_cosine = *by_path.entry(path.clone()).or_insert_with(|| {
             let folder = path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
             let end = path.rfind('.').filter(|at| *at > folder).unwrap_or(path.len());
+            if !has_word(&path[folder..end]) {
+                return 0.0;
+            }
             let named = embedder.embed(kind, &[&path[folder..end]]).unwrap_or_default();
             named.iter().flatten().zip(vector).fold(0.0, |sum, (x, y)| sum + x * y)
         });
     }
+}
+
+/// Whether a name is more than a number or a letter: what `c17` and `2024/03` mean is chance.
+fn has_word(name: &str) -> bool {
+    name.chars().zip(name.chars().skip(1)).any(|(one, next)| one.is_alphabetic() && next.is_alphabetic())
 }
 
 /// What was asked of one index so far.
