@@ -116,13 +116,14 @@ pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
 
 /// The documents in whose live texts a token stands.
 pub(crate) fn documents_with(view: &LexicalView, token: &str) -> BTreeSet<u32> {
-    let term = Term::from_field_text(Field::from_field_id(0), token);
+    let (postings, _) = view.terms.of(&view.segments, Part::Body, token);
     let mut documents = BTreeSet::new();
-    for segment in &view.segments {
+    for posting in postings.iter() {
+        let segment = &view.segments[posting.segment];
         let looked = unpanicked(|| {
-            let Some(mut blocks) = segment.body.read_block_postings(&term, IndexRecordOption::Basic)? else {
-                return Ok(());
-            };
+            let reader = segment.reader(Part::Body);
+            let mut blocks =
+                reader.read_block_postings_from_terminfo(&posting.info, IndexRecordOption::Basic)?;
             loop {
                 let entries = blocks.docs();
                 if entries.is_empty() {
