@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Declared, Rule};
+use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
 use crate::visit::Visit;
 use model::{ScopeKind, SymbolKind};
 
@@ -13,10 +13,39 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_c::LANGUAGE,
     rules: &[],
     shared: SHARED,
+    shared_roles: SHARED_ROLES,
     ..Adapter::DEFAULT
 };
 
+/// Where names are written, declared, or the end of a path.
+pub(super) const SHARED_ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("update_expression", "argument", Role::Write),
+    ("field_expression", "field", Role::Member),
+    ("subscript_expression", "argument", Role::Same),
+    ("pointer_expression", "argument", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("init_declarator", "declarator", Role::Same),
+    ("pointer_declarator", "declarator", Role::Same),
+    ("array_declarator", "declarator", Role::Same),
+    ("function_declarator", "declarator", Role::Same),
+    ("parenthesized_declarator", "", Role::Same),
+    ("attributed_declarator", "#0", Role::Same),
+    ("field_designator", "", Role::Same),
+    ("declaration", "declarator", Role::Bind),
+    ("parameter_declaration", "declarator", Role::Bind),
+    ("field_declaration", "declarator", Role::Bind),
+    ("function_definition", "declarator", Role::Bind),
+    ("type_definition", "declarator", Role::Bind),
+    ("parameter_list", "", Role::Bind),
+    ("enumerator", "name", Role::Bind),
+    ("initializer_pair", "designator", Role::Bind),
+    ("attribute", "", Role::Bind),
+];
+
 pub(super) const SHARED: &[(&str, Rule)] = &[
+    ("identifier", Rule::Name),
+    ("field_identifier", Rule::Name),
     ("comment", Rule::Comment),
     ("attribute_declaration", Rule::Attribute),
     ("function_definition", Rule::On(function)),

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{c, common};
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -16,6 +16,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ],
     grammar: tree_sitter_cpp::LANGUAGE,
     rules: &[
+        ("namespace_identifier", Rule::Name),
         ("class_specifier", Rule::On(c::record)),
         ("namespace_definition", Rule::On(namespace)),
         ("template_declaration", Rule::Wrap(true)),
@@ -28,8 +29,24 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("raw_string_literal", Rule::Skip),
     ],
     shared: c::SHARED,
+    roles: ROLES,
+    shared_roles: c::SHARED_ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path, beyond C.
+const ROLES: &[Place] = &[
+    ("for_range_loop", "declarator", Role::Write),
+    ("field_initializer", "#0", Role::Write),
+    ("qualified_identifier", "name", Role::Member),
+    ("reference_declarator", "", Role::Same),
+    ("variadic_declarator", "", Role::Same),
+    ("structured_binding_declarator", "", Role::Same),
+    ("optional_parameter_declaration", "declarator", Role::Bind),
+    ("lambda_capture_initializer", "left", Role::Bind),
+    ("namespace_alias_definition", "name", Role::Bind),
+    ("destructor_name", "", Role::Bind),
+];
 
 fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(name) = node.child_by_field_name("name") else { return Action::Enter };

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["kotlin", "kscript"],
     grammar: tree_sitter_kotlin_ng::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("line_comment", Rule::Comment),
         ("block_comment", Rule::Comment),
         ("annotation", Rule::Attribute),
@@ -29,13 +30,43 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("for_statement", Rule::Branch("for")),
         ("while_statement", Rule::Branch("while")),
         ("try_expression", Rule::Branch("try")),
+        ("package_header", Rule::Skip),
         ("import", Rule::On(import)),
         ("delegation_specifier", Rule::On(base)),
         ("call_expression", Rule::On(call)),
         ("user_type", Rule::On(user_type)),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment", "left", Role::Write),
+    ("for_statement", ">variable_declaration", Role::Write),
+    ("for_statement", ">multi_variable_declaration", Role::Write),
+    ("unary_expression", "argument", Role::Stepped),
+    ("navigation_expression", "#+", Role::Member),
+    ("callable_reference", "#+", Role::Member),
+    ("index_expression", "#0", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("variable_declaration", "", Role::Same),
+    ("multi_variable_declaration", "", Role::Same),
+    ("parameter", "", Role::Bind),
+    ("class_parameter", "", Role::Bind),
+    ("property_declaration", ">variable_declaration", Role::Bind),
+    ("property_declaration", ">multi_variable_declaration", Role::Bind),
+    ("when_subject", ">variable_declaration", Role::Bind),
+    ("lambda_parameters", "", Role::Bind),
+    ("catch_block", ">identifier", Role::Bind),
+    ("enum_entry", ">identifier", Role::Bind),
+    ("setter", ">identifier", Role::Bind),
+    ("value_argument", "#0", Role::Bind),
+    ("type_parameter", ">identifier", Role::Bind),
+    ("return_expression", "label", Role::Bind),
+    ("this_expression", "", Role::Bind),
+    ("super_expression", ">identifier", Role::Bind),
+];
 
 const BODIES: &[&str] = &["class_body", "enum_class_body", "function_body", "block"];
 

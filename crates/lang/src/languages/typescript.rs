@@ -6,7 +6,7 @@ use regex::Regex;
 use tree_sitter::Node;
 
 use super::{common, javascript};
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -18,9 +18,31 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     rules: TYPES,
     shared: javascript::SHARED,
+    roles: ROLES,
+    shared_roles: javascript::SHARED_ROLES,
     rescue: without_variance,
     ..Adapter::DEFAULT
 };
+
+/// Where names are declared that JavaScript does not have; and the names of elements.
+pub(super) const ROLES: &[Place] = &[
+    ("required_parameter", "pattern", Role::Bind),
+    ("optional_parameter", "pattern", Role::Bind),
+    ("required_parameter", "name", Role::Bind),
+    ("optional_parameter", "name", Role::Bind),
+    ("public_field_definition", "name", Role::Bind),
+    ("property_signature", "name", Role::Bind),
+    ("enum_body", "name", Role::Bind),
+    ("enum_assignment", "name", Role::Bind),
+    ("index_signature", "name", Role::Bind),
+    ("import_alias", "#0", Role::Bind),
+    ("non_null_expression", "", Role::Same),
+    ("jsx_opening_element", "name", Role::Bind),
+    ("jsx_self_closing_element", "name", Role::Bind),
+    ("jsx_closing_element", "name", Role::Bind),
+    ("jsx_attribute", "#0", Role::Bind),
+    ("jsx_attribute", ">property_identifier", Role::Bind),
+];
 
 pub(super) const TYPES: &[(&str, Rule)] = &[
     ("abstract_class_declaration", Rule::Open(SymbolKind::Class, ScopeKind::Class)),
