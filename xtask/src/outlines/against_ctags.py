@@ -156,6 +156,15 @@ def not_a_declaration(language, tag):
     if language in ("typescript", "tsx") and tag["kind"] == "alias":
         # `import { type A }`, `x.type satisfies B`.
         return "import" in pattern or name in ("satisfies", "as") or "=" not in pattern and pattern.rstrip("$/").endswith((",", " "))
+    if language in ("typescript", "tsx", "javascript") and name == "extends":
+        # `= class extends A`
+        return True
+    if language in ("c", "cpp") and tag["kind"] == "function" and re.match(rf"/\^{re.escape(name)}\s*\(", pattern):
+        # A macro that is called where a function could stand: `TEST(name) {`.
+        return name == name.upper()
+    if language == "cpp" and tag["kind"] == "function" and re.match(r"/\^\s*[A-Z_]+\(", pattern):
+        # The argument of such a macro.
+        return True
     if language == "lua":
         # A function that is handed to a call is not what the call's result is named.
         escaped = re.escape(name)

@@ -1,8 +1,11 @@
 //! C, and the rules that C++ shares.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
-use super::common;
+use super::{common, lost};
 use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
 use crate::visit::Visit;
 use model::{ScopeKind, SymbolKind};
@@ -13,6 +16,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_c::LANGUAGE,
     rules: &[],
     shared: SHARED,
+    recover,
     shared_roles: SHARED_ROLES,
     ..Adapter::DEFAULT
 };
@@ -147,6 +151,11 @@ pub(super) fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 
 fn callable(visit: &mut Visit<'_>, node: Node<'_>, name: Node<'_>) -> Option<Declared> {
     let (name, owner) = split_name(visit, name);
+    // An unknown macro before `namespace a {` makes it look like a function.
+    if matches!(visit.text(name), "namespace" | "class" | "struct" | "union" | "enum" | "template" | "using")
+    {
+        return None;
+    }
     let kind = if owner.is_some() { SymbolKind::Method } else { visit.callable() };
     let mut declared = if name.kind() == "operator_cast" {
         // `operator const char*() const`: up to the parameters.
@@ -252,4 +261,18 @@ fn include(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.import(path, common::unquoted(visit, path), None, None);
     }
     Action::Skip
+}
+
+/// Macros that stand for half a declaration derail the grammar. What begins a line and opens a body is a function,
+/// with the types of its parameters inside the parentheses or, as in old C, after them.
+pub(super) fn recover(visit: &mut Visit<'_>) {
+    static FUNCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&\n])?(?P<name>[A-Za-z_]\w*)[ \t]*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)(?:[ \t]*\n(?:[ \t]+[^;{}()\n]+;[^\n;]*\n)+|[^;{}()=]*)\{",
+        )
+        .ok()
+    });
+    if let Some(pattern) = FUNCTION.as_ref() {
+        lost::find(visit, pattern);
+    }
 }

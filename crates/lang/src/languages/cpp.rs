@@ -1,8 +1,11 @@
 //! C++, and the headers that may be C.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
-use super::{c, common};
+use super::{c, common, lost};
 use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
@@ -29,6 +32,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("raw_string_literal", Rule::Skip),
     ],
     shared: c::SHARED,
+    recover,
     roles: ROLES,
     shared_roles: c::SHARED_ROLES,
     ..Adapter::DEFAULT
@@ -72,4 +76,17 @@ fn new(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.use_path(ReferenceKind::Instantiation, name);
     }
     Action::Enter
+}
+
+fn recover(visit: &mut Visit<'_>) {
+    static TYPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^[ \t]*(?:template[ \t]*<[^;{}]*>\s*)?(?:inline[ \t]+)?(?:(?P<word>namespace|struct|class|union|enum(?:[ \t]+class)?|using)[ \t]+)(?:[A-Z][A-Z_]+[ \t]+)?(?P<name>[A-Za-z_]\w*)(?:[ \t]*=[^=]|[^;{}()=]*\{)",
+        )
+        .ok()
+    });
+    c::recover(visit);
+    if let Some(pattern) = TYPES.as_ref() {
+        lost::find(visit, pattern);
+    }
 }

@@ -25,6 +25,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("secondary_constructor", Rule::On(constructor)),
         ("property_declaration", Rule::On(property)),
         ("type_alias", Rule::On(alias)),
+        ("infix_expression", Rule::On(annotation_class)),
         ("if_expression", Rule::Branch("if")),
         ("when_expression", Rule::Branch("when")),
         ("for_statement", Rule::Branch("for")),
@@ -83,6 +84,20 @@ fn class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(declared) = visit.named(kind, node) else { return Action::Enter };
     let end = common::body_start(node, BODIES).unwrap_or(declared.head_end);
     Action::Declare(declared.head_end(end).opens(ScopeKind::Class))
+}
+
+/// After annotations with arguments the grammar takes `annotation class A` for an operation on three names.
+fn annotation_class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let mut cursor = node.walk();
+    let parts: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
+    match parts[..] {
+        [first, second, name] if visit.text(first) == "annotation" && visit.text(second) == "class" => {
+            visit.no_use(first);
+            visit.no_use(second);
+            visit.declared(SymbolKind::Class, node, name).into()
+        }
+        _ => Action::Enter,
+    }
 }
 
 fn object(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

@@ -12,6 +12,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     roles: typescript::ROLES,
     shared_roles: javascript::SHARED_ROLES,
     rescue: typescript::without_variance,
+    recover: typescript::recover,
     ..Adapter::DEFAULT
 };
 

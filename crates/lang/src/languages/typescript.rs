@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::{common, javascript};
+use super::{common, javascript, lost};
 use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
@@ -21,6 +21,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     roles: ROLES,
     shared_roles: javascript::SHARED_ROLES,
     rescue: without_variance,
+    recover,
     ..Adapter::DEFAULT
 };
 
@@ -106,4 +107,17 @@ pub(super) fn without_variance(source: &str) -> Option<String> {
         format!("{}{blanks}{}", &found[1], &found[3])
     });
     (out != source).then(|| out.into_owned())
+}
+
+/// New syntax derails the grammar, which then loses what follows.
+pub(super) fn recover(visit: &mut Visit<'_>) {
+    static DECLARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^[ \t]*(?:export[ \t]+)?(?:default[ \t]+)?(?:declare[ \t]+)?(?:abstract[ \t]+)?(?:const[ \t]+)?(?:async[ \t]+)?(?P<word>class|interface|namespace|enum|type|function\*?)[ \t]+(?P<name>[A-Za-z_$][\w$]*)(?:[ \t]*[<({=]|[ \t]+extends\b|[ \t]+implements\b|[ \t]*\n[ \t]*(?:extends|implements|=|\{|<))",
+        )
+        .ok()
+    });
+    if let Some(pattern) = DECLARED.as_ref() {
+        lost::find(visit, pattern);
+    }
 }
