@@ -112,4 +112,27 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_place_of_a_name_is_one_of_its_grammar() {
+        for language in Language::ALL {
+            let grammar = &language.table().grammar;
+            for (kind, part, _) in language.adapter().roles {
+                // Elements are in a grammar of their own.
+                if language.name() == "typescript" && kind.starts_with("jsx") {
+                    continue;
+                }
+                assert_ne!(grammar.id_for_node_kind(kind, true), 0, "{language}: no node {kind}");
+                match (part.strip_prefix('>'), part.strip_prefix('#')) {
+                    (Some(child), _) => {
+                        assert_ne!(grammar.id_for_node_kind(child, true), 0, "{language}: no node {child}");
+                    }
+                    (None, None) if !part.is_empty() => {
+                        assert!(grammar.field_id_for_name(part).is_some(), "{language}: no field {part}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
 }

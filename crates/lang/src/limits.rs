@@ -10,13 +10,14 @@ pub struct Limits {
     /// The parser's own steps for each byte of source. Steps and not seconds, so that a busy machine gives the
     /// same outline as an idle one. Real files take less than 1; repairing hopeless input takes hundreds.
     pub max_steps_per_byte: u32,
-    /// The last resort, for input that makes single steps slow.
+    /// The last resort, for input that makes single steps slow: time of a processor, not of the clock on the wall.
     pub max_time: Duration,
     /// Brackets inside brackets. Nobody writes hundreds; a parser's time grows with the square of thousands.
     pub max_nesting: usize,
     /// Declarations nested deeper than this are left out.
     pub max_depth: usize,
     pub max_symbols: usize,
+    /// With 0, uses are not looked for, and that is no shortfall.
     pub max_references: usize,
 }
 

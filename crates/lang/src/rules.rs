@@ -22,6 +22,10 @@ pub(crate) struct Adapter {
     pub(crate) rules: &'static [(&'static str, Rule)],
     /// More of the same, shared with other languages.
     pub(crate) shared: &'static [(&'static str, Rule)],
+    /// What the names in the parts of a node are, by the node's kind and the part; the first that fits counts.
+    pub(crate) roles: &'static [Place],
+    /// More of the same, shared with other languages.
+    pub(crate) shared_roles: &'static [Place],
     /// Between the parts of a qualified name.
     pub(crate) separator: &'static str,
     /// Another text on the same lines to try when the first does not parse.
@@ -43,6 +47,8 @@ impl Adapter {
         grammar: tree_sitter_json::LANGUAGE,
         rules: &[],
         shared: &[],
+        roles: &[],
+        shared_roles: &[],
         separator: ".",
         rescue: |_| None,
         recover: |_| (),
@@ -67,8 +73,38 @@ pub(crate) enum Rule {
     Declare(SymbolKind),
     /// The same, and what is declared in it is its member.
     Open(SymbolKind, ScopeKind),
+    /// A leaf that names a value: read, written or declared, by where it stands.
+    Name,
     /// Anything else.
     On(fn(&mut Visit<'_>, Node<'_>) -> Action),
+}
+
+/// A kind of node, a part of it, and what the names there are. The part is a field, `>kind` for children of a kind,
+/// `#0` for the first of several named children, `#+` for the others, or empty for whatever is left.
+pub(crate) type Place = (&'static str, &'static str, Role);
+
+/// What the names in a part of a node are. A part that no place lists is read, but for what is called a pattern: its
+/// parts are what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Role {
+    /// Their values are used.
+    #[default]
+    Read,
+    /// They are given values.
+    Write,
+    /// They are declared here, or are the names of parameters and arguments: no uses.
+    Bind,
+    /// The same, but a capitalised name is what the value is compared with.
+    Pattern,
+    Type,
+    /// What the node itself is.
+    Same,
+    /// The last part of a path: what the node itself is, reached through what stands before it.
+    Member,
+    /// Written if the node is `++`, `--` or `delete`.
+    Stepped,
+    /// Written if `=` or `<-` follows.
+    Matched,
 }
 
 /// What a rule makes of a node.
@@ -142,6 +178,27 @@ impl From<Option<Declared>> for Action {
 pub(crate) struct Table {
     pub(crate) grammar: Grammar,
     by_kind: Vec<Option<Rule>>,
+    /// By kind, where its parts are listed; 0 for those without.
+    places: Vec<u16>,
+    parts: Vec<Vec<(Part, Role)>>,
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Field(u16),
+    Kind(u16),
+    First,
+    Later,
+    Any,
+}
+
+/// A child as the walk knows it.
+pub(crate) struct Child {
+    pub(crate) field: Option<u16>,
+    pub(crate) kind: u16,
+    /// Which of the named children it is, and whether there are others.
+    pub(crate) index: u32,
+    pub(crate) several: bool,
 }
 
 impl Table {
@@ -158,10 +215,68 @@ impl Table {
                     .map(|(_, rule)| *rule)
             })
             .collect();
-        Table { grammar, by_kind }
+        let mut parts = vec![Vec::new()];
+        let places = (0..grammar.node_kind_count() as u16)
+            .map(|id| {
+                let Some(kind) = grammar.node_kind_for_id(id).filter(|_| grammar.node_kind_is_named(id))
+                else {
+                    return 0;
+                };
+                let mut list: Vec<(Part, Role)> = adapter
+                    .roles
+                    .iter()
+                    .chain(adapter.shared_roles)
+                    .filter(|(of, ..)| *of == kind)
+                    .flat_map(|(_, part, role)| part_of(&grammar, part).into_iter().map(|part| (part, *role)))
+                    .collect();
+                if kind.ends_with("pattern") || kind == "patterns" {
+                    list.push((Part::Any, Role::Same));
+                }
+                if list.is_empty() {
+                    return 0;
+                }
+                parts.push(list);
+                parts.len() as u16 - 1
+            })
+            .collect();
+        Table { grammar, by_kind, places, parts }
+    }
+
+    /// Where the parts of a node are listed, for [`Table::role`].
+    pub(crate) fn place(&self, node: Node<'_>) -> u16 {
+        self.places.get(node.kind_id() as usize).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn role(&self, place: u16, child: &Child) -> Role {
+        let fits = |part: Part| match part {
+            Part::Field(id) => child.field == Some(id),
+            Part::Kind(id) => child.kind == id,
+            Part::First => child.index == 0 && child.several,
+            Part::Later => child.index > 0,
+            Part::Any => true,
+        };
+        let listed =
+            self.parts.get(place as usize).and_then(|list| list.iter().find(|(part, _)| fits(*part)));
+        listed.map_or(Role::Read, |(_, role)| *role)
     }
 
     pub(crate) fn rule(&self, node: Node<'_>) -> Option<Rule> {
         self.by_kind.get(node.kind_id() as usize).copied().flatten()
+    }
+}
+
+/// Several where a grammar has several nodes of one name.
+fn part_of(grammar: &Grammar, part: &str) -> Vec<Part> {
+    match part {
+        "" => vec![Part::Any],
+        "#0" => vec![Part::First],
+        "#+" => vec![Part::Later],
+        _ => match part.strip_prefix('>') {
+            Some(kind) => (0..grammar.node_kind_count() as u16)
+                .filter(|id| grammar.node_kind_is_named(*id) && grammar.node_kind_for_id(*id) == Some(kind))
+                .map(Part::Kind)
+                .collect(),
+            None => grammar.field_id_for_name(part).map(|id| Part::Field(id.get())).into_iter().collect(),
+        },
     }
 }

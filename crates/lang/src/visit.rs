@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use crate::rules::{Declared, Rule, Table};
+use crate::rules::{Declared, Role, Rule, Table};
 use crate::{Limits, Shortfall};
 use model::{Import, Reference, ReferenceKind};
 use model::{ScopeKind, Symbol, SymbolKind};
@@ -23,9 +23,33 @@ pub(crate) struct Visit<'s> {
     pub(crate) labels: Vec<&'static str>,
     /// Branches seen so far among the current node's siblings.
     pub(crate) branches: usize,
-    /// Where the names of recent declarations start: they are not uses.
-    names: [usize; 8],
-    next_name: usize,
+    /// What the names in the current node are.
+    pub(crate) role: Role,
+    /// Whether uses are wanted at all.
+    pub(crate) wants_uses: bool,
+    /// Where the names of declarations start: they are not uses.
+    names: Bits,
+    /// Where a name stands that was noted, or is known to be no use.
+    noted: Bits,
+}
+
+/// A set of places in the text: a bit for each byte costs less than a table of the names in it.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(len: usize) -> Bits {
+        Bits(vec![0; len / 64 + 1])
+    }
+
+    fn insert(&mut self, at: usize) {
+        if let Some(word) = self.0.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -53,8 +77,10 @@ impl<'s> Visit<'s> {
             scopes: Vec::new(),
             labels: Vec::new(),
             branches: 0,
-            names: [usize::MAX; 8],
-            next_name: 0,
+            role: Role::Read,
+            wants_uses: limits.max_references > 0,
+            names: Bits::new(source.len()),
+            noted: Bits::new(source.len()),
         }
     }
 
@@ -196,12 +222,25 @@ impl<'s> Visit<'s> {
 
     /// Notes that a declaration's name stands here.
     pub(crate) fn name_at(&mut self, name: Node<'_>) {
-        self.names[self.next_name] = name.start_byte();
-        self.next_name = (self.next_name + 1) % self.names.len();
+        self.names.insert(name.start_byte());
+        self.no_use(name);
+    }
+
+    /// Notes that what stands here was declared with what it belongs to.
+    pub(crate) fn declared_at(&mut self, node: Node<'_>) {
+        self.names.insert(node.start_byte());
+    }
+
+    /// Notes that the names in here are no uses, or were noted already.
+    pub(crate) fn no_use(&mut self, node: Node<'_>) {
+        let end = node.end_byte().min(node.start_byte() + MAX_NAME);
+        for at in node.start_byte()..end {
+            self.noted.insert(at);
+        }
     }
 
     pub(crate) fn is_name(&self, node: Node<'_>) -> bool {
-        self.names.contains(&node.start_byte())
+        self.names.contains(node.start_byte())
     }
 
     /// Notes a use of the name that `name` is.
@@ -220,9 +259,36 @@ impl<'s> Visit<'s> {
         qualifier: Option<&str>,
     ) {
         // A longer "name" is a whole expression.
-        if name.is_empty() || name.len() > 200 || name.contains('\n') {
+        if !self.wants_uses || name.is_empty() || name.len() > MAX_NAME || name.contains('\n') {
             return;
         }
+        self.no_use(at);
+        self.push(kind, at, name, qualifier);
+    }
+
+    /// Notes a name that stands for a value, unless it was noted as something else. `through` is where the path
+    /// begins that it is the last part of.
+    pub(crate) fn value(&mut self, name: Node<'_>, role: Role, through: Option<usize>) {
+        let start = name.start_byte();
+        if !self.wants_uses || self.noted.contains(start) {
+            return;
+        }
+        let text = self.text(name);
+        let kind = match role {
+            Role::Bind => return,
+            Role::Pattern if !text.starts_with(char::is_uppercase) => return,
+            Role::Write => ReferenceKind::Write,
+            Role::Type => ReferenceKind::Type,
+            _ => ReferenceKind::Read,
+        };
+        if text.is_empty() || text == "_" || text.len() > MAX_NAME {
+            return;
+        }
+        let qualifier = through.map(|from| without_separator(self.slice(from, start)));
+        self.push(kind, name, text, qualifier);
+    }
+
+    fn push(&mut self, kind: ReferenceKind, at: Node<'_>, name: &str, qualifier: Option<&str>) {
         if self.references.len() >= self.limits.max_references {
             self.shortfall
                 .get_or_insert(Shortfall::TooMany { what: "references", limit: self.limits.max_references });
@@ -299,6 +365,17 @@ impl<'s> Visit<'s> {
         let used = name.filter(|name| *name != "*").unwrap_or(module);
         self.refer_text(ReferenceKind::Import, at, used, name.map(|_| module));
     }
+}
+
+/// A longer name is none.
+const MAX_NAME: usize = 200;
+
+/// `a.b` of `a.b.`, as written in any language.
+fn without_separator(path: &str) -> &str {
+    const SEPARATORS: [&str; 8] = ["?->", "?.", "&.", "->", "::", ".", ":", "\\"];
+    // The sign of a variable belongs to its name: `A::$b`.
+    let path = path.trim_end_matches('$').trim_end();
+    SEPARATORS.iter().find_map(|separator| path.strip_suffix(separator)).unwrap_or(path).trim_end()
 }
 
 /// The last row that has a part of the node: an end at the start of a row is the end of the row before.

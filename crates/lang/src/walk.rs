@@ -1,8 +1,8 @@
 //! The one walk over the tree: by cursor and with its own stack, since source may nest deeper than any thread's.
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
-use crate::rules::{Action, Declared, Rule};
+use crate::rules::{Action, Child, Declared, Role, Rule};
 use crate::text::{doc_line, one_line};
 use crate::visit::{Scope, Visit, line};
 use crate::{Shortfall, SymbolKind};
@@ -19,6 +19,16 @@ struct Frame {
     /// How many scopes and labels there were before the node that this frame belongs to.
     scopes: usize,
     labels: usize,
+    /// Where the node's parts are listed, 0 if they are not; and what the node itself is.
+    place: u16,
+    role: Role,
+    /// The node's bytes, and where the path begins that it is the end of.
+    bytes: (usize, usize),
+    through: usize,
+    is_member: bool,
+    /// How many named children came before, and whether there is more than one.
+    index: u32,
+    several: bool,
 }
 
 /// Comments and attributes that may belong to the next declaration.
@@ -48,12 +58,27 @@ pub(crate) fn walk(tree: &Tree, visit: &mut Visit<'_>) {
     loop {
         let node = cursor.node();
         let outer = (visit.scopes.len(), visit.labels.len());
-        let inside = enter(visit, node, &mut frame);
+        let (role, is_member) =
+            if frame.place == 0 { (Role::Read, false) } else { part(visit, &frame, &cursor, node) };
+        visit.role = role;
+        let through = is_member.then_some(frame.through);
+        let inside = enter(visit, node, &mut frame, through);
+        frame.index += u32::from(node.is_named());
         frame.last_row = Some(crate::visit::end_row(node));
         if let Some(around) = inside
             && cursor.goto_first_child()
         {
-            let inner = Frame { wrap: around, scopes: outer.0, labels: outer.1, ..Frame::default() };
+            let mut inner = Frame { wrap: around, scopes: outer.0, labels: outer.1, ..Frame::default() };
+            if visit.wants_uses {
+                inner.place = visit.table.place(node);
+                if inner.place != 0 {
+                    inner.role = role;
+                    inner.bytes = (node.start_byte(), node.end_byte());
+                    inner.through = through.unwrap_or(inner.bytes.0);
+                    inner.is_member = is_member;
+                    inner.several = node.named_child_count() > 1;
+                }
+            }
             frames.push(std::mem::replace(&mut frame, inner));
             continue;
         }
@@ -69,8 +94,41 @@ pub(crate) fn walk(tree: &Tree, visit: &mut Visit<'_>) {
     }
 }
 
+/// What the names in a child are, and whether it is the last part of a path.
+fn part(visit: &Visit<'_>, frame: &Frame, cursor: &TreeCursor<'_>, node: Node<'_>) -> (Role, bool) {
+    let child = Child {
+        field: cursor.field_id().map(std::num::NonZero::get),
+        kind: node.kind_id(),
+        index: frame.index,
+        several: frame.several,
+    };
+    let role = match visit.table.role(frame.place, &child) {
+        Role::Same => return (frame.role, frame.is_member),
+        Role::Member => return (frame.role, true),
+        // `f(name = value)` is no assignment in some languages.
+        Role::Write if frame.role == Role::Bind => Role::Bind,
+        Role::Stepped => {
+            let text = visit.slice(frame.bytes.0, frame.bytes.1);
+            let step = ["++", "--"].iter().any(|step| text.starts_with(step) || text.ends_with(step));
+            if step || text.starts_with("delete") { Role::Write } else { frame.role }
+        }
+        Role::Matched => {
+            let after = visit.slice(node.end_byte(), visit.source.len()).trim_start();
+            let equals = after.strip_prefix('=').is_some_and(|more| !more.starts_with(['=', '>', '~']));
+            if equals || after.starts_with("<-") { Role::Write } else { frame.role }
+        }
+        other => other,
+    };
+    (role, false)
+}
+
 /// Notes what the node is. None if there is nothing to look for inside; else the wrapper that its children are in.
-fn enter(visit: &mut Visit<'_>, node: Node<'_>, frame: &mut Frame) -> Option<Option<Wrap>> {
+fn enter(
+    visit: &mut Visit<'_>,
+    node: Node<'_>,
+    frame: &mut Frame,
+    through: Option<usize>,
+) -> Option<Option<Wrap>> {
     let Some(rule) = visit.table.rule(node) else {
         if node.is_named() {
             frame.lead = None;
@@ -81,6 +139,11 @@ fn enter(visit: &mut Visit<'_>, node: Node<'_>, frame: &mut Frame) -> Option<Opt
     let declared = match rule {
         Rule::Skip => {
             frame.lead = None;
+            return None;
+        }
+        Rule::Name => {
+            frame.lead = None;
+            visit.value(node, visit.role, through);
             return None;
         }
         Rule::Comment => {
@@ -244,8 +307,12 @@ fn declare(
     Some(visit.symbols.len() as u32 - 1)
 }
 
-/// The order of an outline, and the references' indices moved along.
+/// The order of an outline and of the text, and the references' indices moved along.
 pub(crate) fn sort(visit: &mut Visit<'_>) {
+    // Whatever contains a name was noted before what stands in front of it: `b` before `a` in `a().b()`.
+    if !visit.references.is_sorted_by_key(|reference| (reference.line, reference.column)) {
+        visit.references.sort_by_key(|reference| (reference.line, reference.column));
+    }
     let key = |symbol: &Symbol| (symbol.start_line, symbol.end_line);
     let mut order: Vec<u32> = (0..visit.symbols.len() as u32).collect();
     let sorted = visit.symbols.is_sorted_by(|a, b| {

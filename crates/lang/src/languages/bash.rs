@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -30,6 +30,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["sh", "bash", "zsh", "ksh", "dash", "ash", "bats"],
     grammar: tree_sitter_bash::LANGUAGE,
     rules: &[
+        ("variable_name", Rule::Name),
         ("comment", Rule::Comment),
         ("function_definition", Rule::Open(SymbolKind::Function, ScopeKind::Function)),
         ("if_statement", Rule::Branch("if")),
@@ -40,8 +41,20 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("command", Rule::On(command)),
         ("raw_string", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("variable_assignment", "name", Role::Write),
+    ("for_statement", "variable", Role::Write),
+    ("unset_command", "", Role::Write),
+    ("declaration_command", ">variable_name", Role::Write),
+    ("postfix_expression", "", Role::Stepped),
+    ("unary_expression", "", Role::Stepped),
+    ("subscript", "name", Role::Same),
+];
 
 fn command(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let name = node.child_by_field_name("name").and_then(|name| name.named_child(0));

@@ -1,9 +1,12 @@
 //! C, and the rules that C++ shares.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
-use super::common;
-use crate::rules::{Action, Adapter, Declared, Rule};
+use super::{common, lost};
+use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
 use crate::visit::Visit;
 use model::{ScopeKind, SymbolKind};
 
@@ -13,10 +16,40 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_c::LANGUAGE,
     rules: &[],
     shared: SHARED,
+    recover,
+    shared_roles: SHARED_ROLES,
     ..Adapter::DEFAULT
 };
 
+/// Where names are written, declared, or the end of a path.
+pub(super) const SHARED_ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("update_expression", "argument", Role::Write),
+    ("field_expression", "field", Role::Member),
+    ("subscript_expression", "argument", Role::Same),
+    ("pointer_expression", "argument", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("init_declarator", "declarator", Role::Same),
+    ("pointer_declarator", "declarator", Role::Same),
+    ("array_declarator", "declarator", Role::Same),
+    ("function_declarator", "declarator", Role::Same),
+    ("parenthesized_declarator", "", Role::Same),
+    ("attributed_declarator", "#0", Role::Same),
+    ("field_designator", "", Role::Same),
+    ("declaration", "declarator", Role::Bind),
+    ("parameter_declaration", "declarator", Role::Bind),
+    ("field_declaration", "declarator", Role::Bind),
+    ("function_definition", "declarator", Role::Bind),
+    ("type_definition", "declarator", Role::Bind),
+    ("parameter_list", "", Role::Bind),
+    ("enumerator", "name", Role::Bind),
+    ("initializer_pair", "designator", Role::Bind),
+    ("attribute", "", Role::Bind),
+];
+
 pub(super) const SHARED: &[(&str, Rule)] = &[
+    ("identifier", Rule::Name),
+    ("field_identifier", Rule::Name),
     ("comment", Rule::Comment),
     ("attribute_declaration", Rule::Attribute),
     ("function_definition", Rule::On(function)),
@@ -118,6 +151,11 @@ pub(super) fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 
 fn callable(visit: &mut Visit<'_>, node: Node<'_>, name: Node<'_>) -> Option<Declared> {
     let (name, owner) = split_name(visit, name);
+    // An unknown macro before `namespace a {` makes it look like a function.
+    if matches!(visit.text(name), "namespace" | "class" | "struct" | "union" | "enum" | "template" | "using")
+    {
+        return None;
+    }
     let kind = if owner.is_some() { SymbolKind::Method } else { visit.callable() };
     let mut declared = if name.kind() == "operator_cast" {
         // `operator const char*() const`: up to the parameters.
@@ -223,4 +261,18 @@ fn include(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.import(path, common::unquoted(visit, path), None, None);
     }
     Action::Skip
+}
+
+/// Macros that stand for half a declaration derail the grammar. What begins a line and opens a body is a function,
+/// with the types of its parameters inside the parentheses or, as in old C, after them.
+pub(super) fn recover(visit: &mut Visit<'_>) {
+    static FUNCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^(?:[A-Za-z_][\w \t*&:<>,]*[ \t*&\n])?(?P<name>[A-Za-z_]\w*)[ \t]*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)(?:[ \t]*\n(?:[ \t]+[^;{}()\n]+;[^\n;]*\n)+|[^;{}()=]*)\{",
+        )
+        .ok()
+    });
+    if let Some(pattern) = FUNCTION.as_ref() {
+        lost::find(visit, pattern);
+    }
 }

@@ -1,9 +1,12 @@
 //! C++, and the headers that may be C.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use tree_sitter::Node;
 
-use super::{c, common};
-use crate::rules::{Action, Adapter, Rule};
+use super::{c, common, lost};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -16,6 +19,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ],
     grammar: tree_sitter_cpp::LANGUAGE,
     rules: &[
+        ("namespace_identifier", Rule::Name),
         ("class_specifier", Rule::On(c::record)),
         ("namespace_definition", Rule::On(namespace)),
         ("template_declaration", Rule::Wrap(true)),
@@ -28,8 +32,25 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("raw_string_literal", Rule::Skip),
     ],
     shared: c::SHARED,
+    recover,
+    roles: ROLES,
+    shared_roles: c::SHARED_ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path, beyond C.
+const ROLES: &[Place] = &[
+    ("for_range_loop", "declarator", Role::Write),
+    ("field_initializer", "#0", Role::Write),
+    ("qualified_identifier", "name", Role::Member),
+    ("reference_declarator", "", Role::Same),
+    ("variadic_declarator", "", Role::Same),
+    ("structured_binding_declarator", "", Role::Same),
+    ("optional_parameter_declaration", "declarator", Role::Bind),
+    ("lambda_capture_initializer", "left", Role::Bind),
+    ("namespace_alias_definition", "name", Role::Bind),
+    ("destructor_name", "", Role::Bind),
+];
 
 fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
@@ -55,4 +76,17 @@ fn new(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.use_path(ReferenceKind::Instantiation, name);
     }
     Action::Enter
+}
+
+fn recover(visit: &mut Visit<'_>) {
+    static TYPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^[ \t]*(?:template[ \t]*<[^;{}]*>\s*)?(?:inline[ \t]+)?(?:(?P<word>namespace|struct|class|union|enum(?:[ \t]+class)?|using)[ \t]+)(?:[A-Z][A-Z_]+[ \t]+)?(?P<name>[A-Za-z_]\w*)(?:[ \t]*=[^=]|[^;{}()=]*\{)",
+        )
+        .ok()
+    });
+    c::recover(visit);
+    if let Some(pattern) = TYPES.as_ref() {
+        lost::find(visit, pattern);
+    }
 }

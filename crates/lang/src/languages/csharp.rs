@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["dotnet-script"],
     grammar: tree_sitter_c_sharp::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("attribute_list", Rule::Attribute),
         ("namespace_declaration", Rule::On(namespace)),
@@ -52,8 +53,82 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("verbatim_string_literal", Rule::Skip),
         ("raw_string_literal", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("foreach_statement", "left", Role::Write),
+    ("prefix_unary_expression", "", Role::Stepped),
+    ("postfix_unary_expression", "", Role::Stepped),
+    ("member_access_expression", "name", Role::Member),
+    ("member_binding_expression", "name", Role::Member),
+    ("qualified_name", "name", Role::Member),
+    ("alias_qualified_name", "name", Role::Member),
+    ("element_access_expression", "expression", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("tuple_expression", "", Role::Same),
+    ("argument", "name", Role::Bind),
+    ("argument", "", Role::Same),
+    ("tuple_pattern", "name", Role::Same),
+    ("generic_name", "#0", Role::Same),
+    ("array_type", "type", Role::Same),
+    ("nullable_type", "type", Role::Same),
+    ("pointer_type", "type", Role::Same),
+    ("ref_type", "type", Role::Same),
+    ("scoped_type", "type", Role::Same),
+    ("cast_expression", "type", Role::Type),
+    ("type_argument_list", "", Role::Type),
+    ("typeof_expression", "type", Role::Type),
+    ("is_expression", "right", Role::Type),
+    ("as_expression", "right", Role::Type),
+    ("declaration_expression", "type", Role::Type),
+    ("declaration_pattern", "type", Role::Type),
+    ("recursive_pattern", "type", Role::Type),
+    ("catch_declaration", "type", Role::Type),
+    ("default_expression", "type", Role::Type),
+    ("type_parameter_constraint", "type", Role::Type),
+    ("foreach_statement", "type", Role::Type),
+    ("explicit_interface_specifier", "", Role::Type),
+    ("tuple_element", "type", Role::Type),
+    ("array_creation_expression", "type", Role::Type),
+    ("variable_declaration", "type", Role::Type),
+    ("parameter", "type", Role::Type),
+    ("method_declaration", "returns", Role::Type),
+    ("property_declaration", "type", Role::Type),
+    ("indexer_declaration", "type", Role::Type),
+    ("event_declaration", "type", Role::Type),
+    ("delegate_declaration", "type", Role::Type),
+    ("local_function_statement", "type", Role::Type),
+    ("operator_declaration", "type", Role::Type),
+    ("conversion_operator_declaration", "type", Role::Type),
+    ("attribute", "name", Role::Type),
+    ("sizeof_expression", "type", Role::Type),
+    ("from_clause", "type", Role::Type),
+    ("object_creation_expression", "type", Role::Type),
+    ("variable_declarator", "name", Role::Bind),
+    ("parameter", "name", Role::Bind),
+    ("attribute_argument", "name", Role::Bind),
+    ("enum_member_declaration", "name", Role::Bind),
+    ("catch_declaration", "name", Role::Bind),
+    ("declaration_expression", "name", Role::Bind),
+    ("declaration_pattern", "name", Role::Bind),
+    ("var_pattern", "name", Role::Bind),
+    ("recursive_pattern", "name", Role::Bind),
+    ("list_pattern", "name", Role::Bind),
+    ("tuple_element", "name", Role::Bind),
+    ("from_clause", "name", Role::Bind),
+    ("let_clause", "#0", Role::Bind),
+    ("join_clause", "#0", Role::Bind),
+    ("join_into_clause", "", Role::Bind),
+    ("labeled_statement", "#0", Role::Bind),
+    ("type_parameter", "name", Role::Bind),
+    ("parenthesized_variable_designation", "name", Role::Bind),
+    ("extern_alias_directive", "name", Role::Bind),
+    ("with_initializer", "#0", Role::Bind),
+];
 
 fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(declared) = visit.named(SymbolKind::Namespace, node) else { return Action::Enter };

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -13,13 +13,30 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["elixir"],
     grammar: tree_sitter_elixir::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
+        ("alias", Rule::Name),
         ("comment", Rule::Comment),
         ("unary_operator", Rule::On(attribute)),
         ("call", Rule::On(call)),
-        ("string", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("binary_operator", "left", Role::Matched),
+    ("stab_clause", "left", Role::Pattern),
+    ("dot", "right", Role::Member),
+    ("tuple", "", Role::Same),
+    ("list", "", Role::Same),
+    ("map", "", Role::Same),
+    ("map_content", "", Role::Same),
+    ("keywords", "", Role::Same),
+    ("pair", "value", Role::Same),
+    ("arguments", "", Role::Same),
+    ("access_call", "target", Role::Same),
+];
 
 /// `@doc "…"` and `@spec …` belong to what follows; `@type t :: …` declares.
 fn attribute(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
@@ -64,6 +81,7 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         return Action::Enter;
     }
     let word = visit.text(target);
+    visit.no_use(target);
     let mut cursor = node.walk();
     let arguments = node.named_children(&mut cursor).find(|child| child.kind() == "arguments");
     let first = arguments.and_then(|list| list.named_child(0));
@@ -120,8 +138,42 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     }
     let text = visit.text(name).trim_matches('"').to_owned();
     visit.name_at(name);
+    if let (ScopeKind::Function, Some(head)) = (scope, first) {
+        parameters(visit, head);
+    }
     let declared = visit.declared_as(kind, node, text, name.start_position().row);
     Action::Declare(declared.head_end(head).opens(scope))
+}
+
+/// The names in front of a guard are bound by the call, whatever pattern they stand in.
+fn parameters(visit: &mut Visit<'_>, mut head: Node<'_>) {
+    while head.kind() == "binary_operator"
+        && head.child_by_field_name("operator").is_some_and(|operator| visit.text(operator) == "when")
+        && let Some(left) = head.child_by_field_name("left")
+    {
+        head = left;
+    }
+    let mut cursor = head.walk();
+    let mut depth = 0;
+    loop {
+        if cursor.node().kind() == "identifier" {
+            visit.no_use(cursor.node());
+        }
+        if cursor.goto_first_child() {
+            depth += 1;
+            continue;
+        }
+        loop {
+            if depth == 0 {
+                return;
+            }
+            if cursor.goto_next_sibling() {
+                break;
+            }
+            cursor.goto_parent();
+            depth -= 1;
+        }
+    }
 }
 
 fn label(word: &str) -> &'static str {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -13,6 +13,9 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     extensions: &["go"],
     grammar: tree_sitter_go::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
+        ("field_identifier", Rule::Name),
+        ("package_identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("function_declaration", Rule::On(common::function)),
         ("method_declaration", Rule::On(method)),
@@ -36,8 +39,35 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("interpreted_string_literal", Rule::Skip),
         ("raw_string_literal", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_statement", "left", Role::Write),
+    ("short_var_declaration", "left", Role::Write),
+    ("range_clause", "left", Role::Write),
+    ("receive_statement", "left", Role::Write),
+    ("inc_statement", "", Role::Write),
+    ("dec_statement", "", Role::Write),
+    ("type_switch_statement", "alias", Role::Write),
+    ("selector_expression", "field", Role::Member),
+    ("expression_list", "", Role::Same),
+    ("index_expression", "operand", Role::Same),
+    ("slice_expression", "operand", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("unary_expression", "operand", Role::Same),
+    ("literal_element", "", Role::Same),
+    ("parameter_declaration", "name", Role::Bind),
+    ("variadic_parameter_declaration", "name", Role::Bind),
+    ("type_parameter_declaration", "name", Role::Bind),
+    ("field_declaration", "name", Role::Bind),
+    ("var_spec", "name", Role::Bind),
+    ("const_spec", "name", Role::Bind),
+    ("keyed_element", "key", Role::Bind),
+    ("package_clause", "", Role::Bind),
+];
 
 /// `func (s *Server) Run()` is `Server.Run`.
 fn method(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::{Visit, end_row, line};
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["runhaskell", "runghc", "stack"],
     grammar: tree_sitter_haskell::LANGUAGE,
     rules: &[
+        ("variable", Rule::Name),
+        ("constructor", Rule::Name),
         ("comment", Rule::Comment),
         ("haddock", Rule::Comment),
         ("pragma", Rule::Attribute),
@@ -33,8 +35,68 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("apply", Rule::On(apply)),
         ("name", Rule::On(common::type_name)),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("field_update", "field", Role::Write),
+    ("infix", "operator", Role::Read),
+    ("function", "patterns", Role::Pattern),
+    ("lambda", "patterns", Role::Pattern),
+    ("alternative", "pattern", Role::Pattern),
+    ("generator", "pattern", Role::Pattern),
+    ("bind", "pattern", Role::Pattern),
+    ("pattern_guard", "pattern", Role::Pattern),
+    ("function", "name", Role::Bind),
+    ("bind", "name", Role::Bind),
+    ("signature", "name", Role::Bind),
+    ("signature", "type", Role::Bind),
+    ("binding_list", "", Role::Bind),
+    ("type_params", "", Role::Bind),
+    ("type_patterns", "", Role::Bind),
+    ("field", "name", Role::Bind),
+    ("field", "type", Role::Bind),
+    ("field", "parameter", Role::Bind),
+    ("field_pattern", "field", Role::Bind),
+    ("prefix", "name", Role::Bind),
+    ("prefix", "field", Role::Bind),
+    ("record", "name", Role::Bind),
+    ("newtype_constructor", "name", Role::Bind),
+    ("gadt_constructor", "name", Role::Bind),
+    ("gadt_constructor", "type", Role::Bind),
+    ("quantified_variables", "", Role::Bind),
+    ("fundep", "", Role::Bind),
+    ("class", "context", Role::Bind),
+    ("instance", "context", Role::Bind),
+    ("data_type", "context", Role::Bind),
+    ("type_synonym", "type", Role::Bind),
+    ("qualified", "id", Role::Member),
+    ("projection", "field", Role::Member),
+    ("apply", "", Role::Same),
+    ("tuple", "", Role::Same),
+    ("list", "", Role::Same),
+    ("parens", "", Role::Same),
+    ("as", "", Role::Same),
+    ("irrefutable", "", Role::Same),
+    ("strict", "", Role::Same),
+    ("infix", "", Role::Same),
+    ("record", "", Role::Same),
+    ("field_name", "", Role::Same),
+    ("function", "parameter", Role::Same),
+    ("function", "result", Role::Same),
+    ("context", "", Role::Same),
+    ("forall", "", Role::Same),
+    ("constraints", "", Role::Same),
+    ("strict_field", "", Role::Same),
+    ("lazy_field", "", Role::Same),
+    ("literal", "", Role::Same),
+    ("linear_function", "", Role::Same),
+    ("annotated", "", Role::Same),
+    ("kind_application", "", Role::Same),
+    ("explicit_type", "", Role::Same),
+];
 
 fn header(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(name) = node.child_by_field_name("module") else { return Action::Skip };

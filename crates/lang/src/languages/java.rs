@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -13,6 +13,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     extensions: &["java"],
     grammar: tree_sitter_java::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("line_comment", Rule::Comment),
         ("block_comment", Rule::Comment),
         ("annotation", Rule::Attribute),
@@ -34,6 +35,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("switch_expression", Rule::Branch("switch")),
         ("try_statement", Rule::Branch("try")),
         ("try_with_resources_statement", Rule::Branch("try")),
+        ("package_declaration", Rule::Skip),
         ("import_declaration", Rule::On(import)),
         ("superclass", Rule::On(common::bases)),
         ("super_interfaces", Rule::On(common::bases)),
@@ -43,8 +45,38 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("type_identifier", Rule::On(common::type_name)),
         ("string_literal", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("update_expression", "", Role::Write),
+    ("enhanced_for_statement", "name", Role::Write),
+    ("field_access", "field", Role::Member),
+    ("scoped_identifier", "name", Role::Member),
+    ("method_reference", "#+", Role::Member),
+    ("array_access", "array", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("variable_declarator", "name", Role::Bind),
+    ("formal_parameter", "name", Role::Bind),
+    ("catch_formal_parameter", "name", Role::Bind),
+    ("lambda_expression", "parameters", Role::Bind),
+    ("inferred_parameters", "", Role::Bind),
+    ("resource", "name", Role::Bind),
+    ("enum_constant", "name", Role::Bind),
+    ("element_value_pair", "key", Role::Bind),
+    ("labeled_statement", "#0", Role::Bind),
+    ("break_statement", "", Role::Bind),
+    ("continue_statement", "", Role::Bind),
+    ("instanceof_expression", "name", Role::Bind),
+    ("type_pattern", "", Role::Bind),
+    ("record_pattern_component", "", Role::Bind),
+    ("receiver_parameter", "", Role::Bind),
+    ("annotation", "name", Role::Type),
+    ("marker_annotation", "name", Role::Type),
+];
 
 fn import(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(path) = node.named_child(0) else { return Action::Skip };

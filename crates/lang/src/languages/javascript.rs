@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -21,10 +21,53 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("jsx_self_closing_element", Rule::On(element)),
     ],
     shared: SHARED,
+    shared_roles: SHARED_ROLES,
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
 
+/// The same for what only this language has.
+const ROLES: &[Place] = &[
+    ("field_definition", "property", Role::Bind),
+    ("jsx_opening_element", "name", Role::Bind),
+    ("jsx_self_closing_element", "name", Role::Bind),
+    ("jsx_closing_element", "name", Role::Bind),
+    ("jsx_attribute", "#0", Role::Bind),
+    ("jsx_attribute", ">property_identifier", Role::Bind),
+];
+
+/// Where names are written, declared, or the end of a path.
+pub(super) const SHARED_ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("augmented_assignment_expression", "left", Role::Write),
+    ("update_expression", "argument", Role::Write),
+    ("for_in_statement", "left", Role::Write),
+    ("member_expression", "property", Role::Member),
+    ("nested_identifier", "property", Role::Member),
+    ("subscript_expression", "object", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("pair_pattern", "value", Role::Same),
+    ("assignment_pattern", "left", Role::Same),
+    ("object_assignment_pattern", "left", Role::Same),
+    ("unary_expression", "argument", Role::Stepped),
+    ("variable_declarator", "name", Role::Bind),
+    ("formal_parameters", "", Role::Bind),
+    ("arrow_function", "parameter", Role::Bind),
+    ("catch_clause", "parameter", Role::Bind),
+    ("pair", "key", Role::Bind),
+    ("pair_pattern", "key", Role::Bind),
+    ("export_specifier", "alias", Role::Bind),
+    ("namespace_export", "", Role::Bind),
+    ("assignment_pattern", "right", Role::Read),
+    ("object_assignment_pattern", "right", Role::Read),
+];
+
 pub(super) const SHARED: &[(&str, Rule)] = &[
+    ("identifier", Rule::Name),
+    ("property_identifier", Rule::Name),
+    ("private_property_identifier", Rule::Name),
+    ("shorthand_property_identifier", Rule::Name),
+    ("shorthand_property_identifier_pattern", Rule::Name),
     ("comment", Rule::Comment),
     ("decorator", Rule::Attribute),
     ("export_statement", Rule::On(export)),
@@ -102,7 +145,10 @@ fn declare_value(
             visit.name_at(inner);
         }
     }
-    visit.name_at(value);
+    visit.declared_at(value);
+    if name_node.child_count() == 0 {
+        visit.name_at(name_node);
+    }
     let body = value.child_by_field_name("body").map_or(value.start_byte(), |body| body.start_byte());
     let declared = visit.declared_as(kind, node, name, name_node.start_position().row);
     Some(declared.head_end(body).owner(owner).opens(scope))
@@ -160,7 +206,7 @@ fn assignment(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let right = unwrapped(right);
     let is_class = right.kind() == "class";
     if !is_function(right) && !is_class {
-        return Action::Enter;
+        return prototype(visit, node, left, right).into();
     }
     match left.kind() {
         "identifier" => {
@@ -187,6 +233,24 @@ fn assignment(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         }
         _ => Action::Enter,
     }
+}
+
+/// `A.prototype.b = c` gives the class a method that was written elsewhere.
+fn prototype(
+    visit: &mut Visit<'_>,
+    node: Node<'_>,
+    left: Node<'_>,
+    right: Node<'_>,
+) -> Option<crate::rules::Declared> {
+    let property = left.child_by_field_name("property").filter(|_| left.kind() == "member_expression")?;
+    let owner = visit.text(left.child_by_field_name("object")?).strip_suffix(".prototype")?;
+    let plain =
+        owner.len() < 100 && owner.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'));
+    let elsewhere = matches!(right.kind(), "identifier" | "member_expression" | "assignment_expression");
+    if !plain || !elsewhere {
+        return None;
+    }
+    Some(visit.declared(SymbolKind::Method, node, property)?.owner(Some(owner.to_owned())))
 }
 
 /// `{ name: function () {} }`
@@ -291,6 +355,7 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         let first = node.child_by_field_name("arguments").and_then(|list| list.named_child(0));
         if let Some(source) = first.filter(|first| first.kind() == "string") {
             visit.import(source, common::unquoted(visit, source), None, None);
+            visit.no_use(callee);
         }
         return Action::Enter;
     }

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["kotlin", "kscript"],
     grammar: tree_sitter_kotlin_ng::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("line_comment", Rule::Comment),
         ("block_comment", Rule::Comment),
         ("annotation", Rule::Attribute),
@@ -24,18 +25,49 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("secondary_constructor", Rule::On(constructor)),
         ("property_declaration", Rule::On(property)),
         ("type_alias", Rule::On(alias)),
+        ("infix_expression", Rule::On(annotation_class)),
         ("if_expression", Rule::Branch("if")),
         ("when_expression", Rule::Branch("when")),
         ("for_statement", Rule::Branch("for")),
         ("while_statement", Rule::Branch("while")),
         ("try_expression", Rule::Branch("try")),
+        ("package_header", Rule::Skip),
         ("import", Rule::On(import)),
         ("delegation_specifier", Rule::On(base)),
         ("call_expression", Rule::On(call)),
         ("user_type", Rule::On(user_type)),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment", "left", Role::Write),
+    ("for_statement", ">variable_declaration", Role::Write),
+    ("for_statement", ">multi_variable_declaration", Role::Write),
+    ("unary_expression", "argument", Role::Stepped),
+    ("navigation_expression", "#+", Role::Member),
+    ("callable_reference", "#+", Role::Member),
+    ("index_expression", "#0", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("variable_declaration", "", Role::Same),
+    ("multi_variable_declaration", "", Role::Same),
+    ("parameter", "", Role::Bind),
+    ("class_parameter", "", Role::Bind),
+    ("property_declaration", ">variable_declaration", Role::Bind),
+    ("property_declaration", ">multi_variable_declaration", Role::Bind),
+    ("when_subject", ">variable_declaration", Role::Bind),
+    ("lambda_parameters", "", Role::Bind),
+    ("catch_block", ">identifier", Role::Bind),
+    ("enum_entry", ">identifier", Role::Bind),
+    ("setter", ">identifier", Role::Bind),
+    ("value_argument", "#0", Role::Bind),
+    ("type_parameter", ">identifier", Role::Bind),
+    ("return_expression", "label", Role::Bind),
+    ("this_expression", "", Role::Bind),
+    ("super_expression", ">identifier", Role::Bind),
+];
 
 const BODIES: &[&str] = &["class_body", "enum_class_body", "function_body", "block"];
 
@@ -52,6 +84,20 @@ fn class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(declared) = visit.named(kind, node) else { return Action::Enter };
     let end = common::body_start(node, BODIES).unwrap_or(declared.head_end);
     Action::Declare(declared.head_end(end).opens(ScopeKind::Class))
+}
+
+/// After annotations with arguments the grammar takes `annotation class A` for an operation on three names.
+fn annotation_class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let mut cursor = node.walk();
+    let parts: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
+    match parts[..] {
+        [first, second, name] if visit.text(first) == "annotation" && visit.text(second) == "class" => {
+            visit.no_use(first);
+            visit.no_use(second);
+            visit.declared(SymbolKind::Class, node, name).into()
+        }
+        _ => Action::Enter,
+    }
 }
 
 fn object(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

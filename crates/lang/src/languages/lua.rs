@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Declared, Rule};
+use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["lua", "luajit", "texlua"],
     grammar: tree_sitter_lua::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("function_declaration", Rule::On(function)),
         ("variable_declaration", Rule::Wrap(true)),
@@ -26,8 +27,26 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("function_call", Rule::On(call)),
         ("string", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_statement", ">variable_list", Role::Write),
+    ("for_generic_clause", ">variable_list", Role::Write),
+    ("for_numeric_clause", "name", Role::Write),
+    ("dot_index_expression", "field", Role::Member),
+    ("method_index_expression", "method", Role::Member),
+    ("bracket_index_expression", "table", Role::Same),
+    ("variable_list", "", Role::Same),
+    ("variable_declaration", "", Role::Bind),
+    ("parameters", "", Role::Bind),
+    ("field", "name", Role::Bind),
+    ("attribute", "", Role::Bind),
+    ("label_statement", "", Role::Bind),
+    ("goto_statement", "", Role::Bind),
+];
 
 fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(name) = node.child_by_field_name("name") else { return Action::Enter };
@@ -78,6 +97,11 @@ fn field(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
                 .filter(|declared| !declared.name.is_empty())
                 .into()
         }
+        // `[name] = value` computes its key.
+        (Some(name), _) if name.kind() == "identifier" && node.child(0).is_some_and(|c| c.kind() == "[") => {
+            visit.value(name, Role::Read, None);
+            Action::Enter
+        }
         _ => Action::Enter,
     }
 }
@@ -89,6 +113,7 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         && path.kind() == "string"
     {
         visit.import(path, common::unquoted(visit, path), None, None);
+        visit.no_use(callee);
         return Action::Enter;
     }
     let last = callee.child_by_field_name("method").or_else(|| callee.child_by_field_name("field"));

@@ -14,6 +14,7 @@ mod java;
 mod javascript;
 mod json;
 mod kotlin;
+mod lost;
 mod lua;
 mod markdown;
 mod php;

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["php"],
     grammar: tree_sitter_php::LANGUAGE_PHP,
     rules: &[
+        ("name", Rule::Name),
         ("comment", Rule::Comment),
         ("attribute_list", Rule::Attribute),
         ("namespace_definition", Rule::On(namespace)),
@@ -44,11 +45,48 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("scoped_call_expression", Rule::On(common::call_by_name)),
         ("object_creation_expression", Rule::On(new)),
         ("named_type", Rule::On(named_type)),
+        ("namespace_name", Rule::Skip),
         ("string", Rule::Skip),
         ("text", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("augmented_assignment_expression", "left", Role::Write),
+    ("reference_assignment_expression", "left", Role::Write),
+    ("update_expression", "argument", Role::Write),
+    ("unset_statement", "", Role::Write),
+    ("global_declaration", "", Role::Write),
+    ("foreach_statement", "body", Role::Read),
+    ("foreach_statement", "#+", Role::Write),
+    ("argument", "name", Role::Bind),
+    ("simple_parameter", "name", Role::Bind),
+    ("variadic_parameter", "name", Role::Bind),
+    ("property_promotion_parameter", "name", Role::Bind),
+    ("property_element", "name", Role::Bind),
+    ("static_variable_declaration", "name", Role::Bind),
+    ("catch_clause", "name", Role::Bind),
+    ("enum_case", "name", Role::Bind),
+    ("const_element", "#0", Role::Bind),
+    ("named_label_statement", "#0", Role::Bind),
+    ("goto_statement", "", Role::Bind),
+    ("declare_directive", "", Role::Bind),
+    ("member_access_expression", "name", Role::Member),
+    ("nullsafe_member_access_expression", "name", Role::Member),
+    ("scoped_property_access_expression", "name", Role::Member),
+    ("class_constant_access_expression", "#+", Role::Member),
+    ("qualified_name", ">name", Role::Member),
+    ("variable_name", "", Role::Same),
+    ("subscript_expression", "#0", Role::Same),
+    ("list_literal", "", Role::Same),
+    ("by_ref", "", Role::Same),
+    ("pair", "", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+];
 
 fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(mut declared) = visit.named(SymbolKind::Namespace, node) else { return Action::Enter };

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -27,6 +27,11 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["ruby", "jruby", "rake"],
     grammar: tree_sitter_ruby::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
+        ("constant", Rule::Name),
+        ("instance_variable", Rule::Name),
+        ("class_variable", Rule::Name),
+        ("global_variable", Rule::Name),
         ("comment", Rule::Comment),
         ("module", Rule::On(class)),
         ("class", Rule::On(class)),
@@ -44,11 +49,36 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("begin", Rule::Branch("begin")),
         ("superclass", Rule::On(superclass)),
         ("call", Rule::On(call)),
-        ("string", Rule::Skip),
         ("regex", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment", "left", Role::Write),
+    ("operator_assignment", "left", Role::Write),
+    ("for", "pattern", Role::Write),
+    ("exception_variable", "", Role::Write),
+    ("scope_resolution", "name", Role::Member),
+    ("left_assignment_list", "", Role::Same),
+    ("destructured_left_assignment", "", Role::Same),
+    ("rest_assignment", "", Role::Same),
+    ("element_reference", "object", Role::Same),
+    ("in_clause", "pattern", Role::Pattern),
+    ("method_parameters", "", Role::Bind),
+    ("block_parameters", "", Role::Bind),
+    ("lambda_parameters", "", Role::Bind),
+    ("destructured_parameter", "", Role::Bind),
+    ("optional_parameter", "name", Role::Bind),
+    ("keyword_parameter", "name", Role::Bind),
+    ("splat_parameter", "name", Role::Bind),
+    ("hash_splat_parameter", "name", Role::Bind),
+    ("block_parameter", "name", Role::Bind),
+    ("alias", "", Role::Bind),
+    ("undef", "", Role::Bind),
+];
 
 /// `class A::B` is `B` of `A`.
 fn class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
@@ -89,6 +119,7 @@ fn superclass(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 
 fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(name) = node.child_by_field_name("method") else { return Action::Enter };
+    visit.no_use(name);
     let receiver = node.child_by_field_name("receiver");
     let first = node.child_by_field_name("arguments").and_then(|list| list.named_child(0));
     match (visit.text(name), first, receiver) {
@@ -99,6 +130,8 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
             visit.use_path(ReferenceKind::Inheritance, base);
         }
         ("new", _, Some(class)) => visit.use_path(ReferenceKind::Instantiation, class),
+        // `a.b = 1` calls a method by the look of an assignment.
+        _ if visit.role == Role::Write => visit.refer(ReferenceKind::Write, name, receiver),
         _ => visit.refer(ReferenceKind::Call, name, receiver),
     }
     Action::Enter

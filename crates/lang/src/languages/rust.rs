@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,9 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["rust-script"],
     grammar: tree_sitter_rust::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
+        ("field_identifier", Rule::Name),
+        ("shorthand_field_identifier", Rule::Name),
         ("line_comment", Rule::Comment),
         ("block_comment", Rule::Comment),
         ("attribute_item", Rule::Attribute),
@@ -44,8 +47,41 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("string_literal", Rule::Skip),
         ("raw_string_literal", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("compound_assignment_expr", "left", Role::Write),
+    ("for_expression", "pattern", Role::Write),
+    ("field_expression", "field", Role::Member),
+    ("scoped_identifier", "name", Role::Member),
+    ("index_expression", "#0", Role::Same),
+    ("unary_expression", "", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("tuple_expression", "", Role::Same),
+    ("array_expression", "", Role::Same),
+    ("let_declaration", "pattern", Role::Pattern),
+    ("let_condition", "pattern", Role::Pattern),
+    ("match_arm", "pattern", Role::Pattern),
+    ("parameters", "", Role::Bind),
+    ("closure_parameters", "", Role::Bind),
+    ("parameter", "pattern", Role::Bind),
+    ("variadic_parameter", "pattern", Role::Bind),
+    ("const_parameter", "name", Role::Bind),
+    ("field_declaration", "name", Role::Bind),
+    ("enum_variant", "name", Role::Bind),
+    ("field_initializer", "field", Role::Bind),
+    ("field_pattern", ">field_identifier", Role::Bind),
+    ("label", "", Role::Bind),
+    ("lifetime", "", Role::Bind),
+    ("attribute", ">identifier", Role::Bind),
+    ("match_pattern", "condition", Role::Read),
+    ("tuple_struct_pattern", "type", Role::Read),
+    ("range_pattern", "", Role::Read),
+];
 
 /// `impl Trait for Type` is a place for the members of `Type`.
 fn implementation(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["scala", "scala-cli", "amm"],
     grammar: tree_sitter_scala::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("block_comment", Rule::Comment),
         ("annotation", Rule::Attribute),
@@ -42,8 +43,36 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("type_identifier", Rule::On(common::type_name)),
         ("string", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("enumerator", "#0", Role::Write),
+    ("field_expression", "field", Role::Member),
+    ("stable_identifier", "#+", Role::Member),
+    ("val_definition", "pattern", Role::Pattern),
+    ("var_definition", "pattern", Role::Pattern),
+    ("case_clause", "pattern", Role::Pattern),
+    ("arguments", ">assignment_expression", Role::Bind),
+    ("val_declaration", "name", Role::Bind),
+    ("var_declaration", "name", Role::Bind),
+    ("parameter", "name", Role::Bind),
+    ("class_parameter", "name", Role::Bind),
+    ("binding", "name", Role::Bind),
+    ("lambda_expression", "parameters", Role::Bind),
+    ("type_parameters", "name", Role::Bind),
+    ("self_type", "", Role::Bind),
+    ("simple_enum_case", "name", Role::Bind),
+    ("full_enum_case", "name", Role::Bind),
+    ("package_clause", "name", Role::Bind),
+    ("capture_pattern", "name", Role::Bind),
+    ("interpolated_string_expression", "interpolator", Role::Bind),
+    ("package_identifier", "", Role::Same),
+    ("identifiers", "", Role::Same),
+];
 
 fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let kind = visit.callable();
@@ -94,7 +123,7 @@ fn import(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 }
 
 fn new(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
-    if let Some(class) = node.named_child(0) {
+    if let Some(class) = node.named_child(0).filter(|class| class.kind() != "template_body") {
         visit.name_at(class);
         visit.use_path(ReferenceKind::Instantiation, class);
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use crate::rules::{Action, Adapter, Declared, Rule};
+use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
 use crate::visit::{Visit, line};
 use crate::walk;
 use model::ReferenceKind;
@@ -17,6 +17,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_sequel::LANGUAGE,
     recover,
     rules: &[
+        ("identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("marginalia", Rule::Comment),
         ("statement", Rule::Wrap(true)),
@@ -35,8 +36,21 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("invocation", Rule::On(invocation)),
         ("literal", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment", "left", Role::Write),
+    ("field", "name", Role::Member),
+    ("object_reference", "name", Role::Member),
+    ("column_definition", "name", Role::Bind),
+    ("function_argument", ">identifier", Role::Bind),
+    ("relation", "alias", Role::Bind),
+    ("term", "alias", Role::Bind),
+    ("cte", "#0", Role::Bind),
+];
 
 fn create(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let kind = match node.kind() {
@@ -57,6 +71,7 @@ fn create(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         _ => children.find(|child| matches!(child.kind(), "object_reference" | "identifier")),
     };
     let Some(name) = name else { return Action::Enter };
+    visit.name_at(name);
     let text = visit.text(name);
     // `[dbo].[Users]` and "Users" are dbo.Users and Users.
     let plain: String = text.chars().filter(|c| !matches!(c, '"' | '`' | '[' | ']')).collect();

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -14,6 +14,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     interpreters: &["swift"],
     grammar: tree_sitter_swift::LANGUAGE,
     rules: &[
+        ("simple_identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("multiline_comment", Rule::Comment),
         ("attribute", Rule::Attribute),
@@ -39,8 +40,41 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("call_expression", Rule::On(call)),
         ("type_identifier", Rule::On(common::type_name)),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment", "target", Role::Write),
+    ("for_statement", "item", Role::Write),
+    ("prefix_expression", "target", Role::Stepped),
+    ("postfix_expression", "target", Role::Stepped),
+    ("navigation_expression", "suffix", Role::Member),
+    ("navigation_suffix", "suffix", Role::Member),
+    ("directly_assignable_expression", "", Role::Same),
+    ("tuple_expression", "value", Role::Same),
+    ("switch_pattern", "", Role::Pattern),
+    ("property_declaration", "name", Role::Bind),
+    ("protocol_property_declaration", "name", Role::Bind),
+    ("parameter", "name", Role::Bind),
+    ("parameter", "external_name", Role::Bind),
+    ("lambda_parameter", "name", Role::Bind),
+    ("lambda_parameter", "external_name", Role::Bind),
+    ("value_argument_label", "", Role::Bind),
+    ("value_argument", "name", Role::Bind),
+    ("catch_block", "error", Role::Bind),
+    ("if_statement", "bound_identifier", Role::Bind),
+    ("guard_statement", "bound_identifier", Role::Bind),
+    ("while_statement", "bound_identifier", Role::Bind),
+    ("enum_entry", "name", Role::Bind),
+    ("tuple_type_item", "name", Role::Bind),
+    ("tuple_expression", "name", Role::Bind),
+    ("computed_setter", ">simple_identifier", Role::Bind),
+    ("willset_clause", ">simple_identifier", Role::Bind),
+    ("didset_clause", ">simple_identifier", Role::Bind),
+    ("precedence_group_declaration", ">simple_identifier", Role::Bind),
+];
 
 fn class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let kind = match node.child_by_field_name("declaration_kind").map(|kind| kind.kind()) {

@@ -9,7 +9,10 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_typescript::LANGUAGE_TSX,
     rules: &RULES,
     shared: javascript::SHARED,
+    roles: typescript::ROLES,
+    shared_roles: javascript::SHARED_ROLES,
     rescue: typescript::without_variance,
+    recover: typescript::recover,
     ..Adapter::DEFAULT
 };
 

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::{common, javascript};
-use crate::rules::{Action, Adapter, Rule};
+use super::{common, javascript, lost};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -18,9 +18,32 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     rules: TYPES,
     shared: javascript::SHARED,
+    roles: ROLES,
+    shared_roles: javascript::SHARED_ROLES,
     rescue: without_variance,
+    recover,
     ..Adapter::DEFAULT
 };
+
+/// Where names are declared that JavaScript does not have; and the names of elements.
+pub(super) const ROLES: &[Place] = &[
+    ("required_parameter", "pattern", Role::Bind),
+    ("optional_parameter", "pattern", Role::Bind),
+    ("required_parameter", "name", Role::Bind),
+    ("optional_parameter", "name", Role::Bind),
+    ("public_field_definition", "name", Role::Bind),
+    ("property_signature", "name", Role::Bind),
+    ("enum_body", "name", Role::Bind),
+    ("enum_assignment", "name", Role::Bind),
+    ("index_signature", "name", Role::Bind),
+    ("import_alias", "#0", Role::Bind),
+    ("non_null_expression", "", Role::Same),
+    ("jsx_opening_element", "name", Role::Bind),
+    ("jsx_self_closing_element", "name", Role::Bind),
+    ("jsx_closing_element", "name", Role::Bind),
+    ("jsx_attribute", "#0", Role::Bind),
+    ("jsx_attribute", ">property_identifier", Role::Bind),
+];
 
 pub(super) const TYPES: &[(&str, Rule)] = &[
     ("abstract_class_declaration", Rule::Open(SymbolKind::Class, ScopeKind::Class)),
@@ -84,4 +107,17 @@ pub(super) fn without_variance(source: &str) -> Option<String> {
         format!("{}{blanks}{}", &found[1], &found[3])
     });
     (out != source).then(|| out.into_owned())
+}
+
+/// New syntax derails the grammar, which then loses what follows.
+pub(super) fn recover(visit: &mut Visit<'_>) {
+    static DECLARED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^[ \t]*(?:export[ \t]+)?(?:default[ \t]+)?(?:declare[ \t]+)?(?:abstract[ \t]+)?(?:const[ \t]+)?(?:async[ \t]+)?(?P<word>class|interface|namespace|enum|type|function\*?)[ \t]+(?P<name>[A-Za-z_$][\w$]*)(?:[ \t]*[<({=]|[ \t]+extends\b|[ \t]+implements\b|[ \t]*\n[ \t]*(?:extends|implements|=|\{|<))",
+        )
+        .ok()
+    });
+    if let Some(pattern) = DECLARED.as_ref() {
+        lost::find(visit, pattern);
+    }
 }

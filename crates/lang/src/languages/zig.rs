@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use model::{ScopeKind, SymbolKind};
 
@@ -12,6 +12,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     extensions: &["zig", "zon"],
     grammar: tree_sitter_zig::LANGUAGE,
     rules: &[
+        ("identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("function_declaration", Rule::On(common::function)),
         ("variable_declaration", Rule::On(variable)),
@@ -24,8 +25,36 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("string", Rule::Skip),
         ("multiline_string", Rule::Skip),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("assignment_expression", "left", Role::Write),
+    ("for_statement", ">payload", Role::Write),
+    ("for_expression", ">payload", Role::Write),
+    ("field_expression", "member", Role::Member),
+    ("index_expression", "object", Role::Same),
+    ("dereference_expression", "", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("payload", "", Role::Same),
+    ("parameter", "name", Role::Bind),
+    ("container_field", "name", Role::Bind),
+    ("variable_declaration", "#0", Role::Write),
+    ("if_statement", ">payload", Role::Bind),
+    ("if_expression", ">payload", Role::Bind),
+    ("while_statement", ">payload", Role::Bind),
+    ("while_expression", ">payload", Role::Bind),
+    ("else_clause", ">payload", Role::Bind),
+    ("catch_expression", ">payload", Role::Bind),
+    ("switch_case", ">payload", Role::Bind),
+    ("errdefer_statement", ">payload", Role::Bind),
+    ("block_label", "", Role::Bind),
+    ("break_label", "", Role::Bind),
+    ("field_initializer", "#0", Role::Bind),
+    ("error_set_declaration", "", Role::Bind),
+];
 
 /// Types are constants whose value is a type.
 fn variable(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
@@ -34,6 +63,11 @@ fn variable(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(name) = children.iter().copied().find(|child| child.kind() == "identifier") else {
         return Action::Enter;
     };
+    // The grammar has one node for `const a = b` and `a = b`.
+    if common::body_start(node, &["const", "var"]).is_none() {
+        return Action::Enter;
+    }
+    visit.no_use(name);
     let value = children.last().copied().filter(|value| value.start_byte() > name.start_byte());
     let kind = match value.map(|value| value.kind()) {
         Some("struct_declaration") => SymbolKind::Struct,

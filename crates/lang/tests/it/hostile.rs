@@ -1,3 +1,5 @@
+//! Sources that are broken, enormous or made to hurt: an answer in bounded time, and the reason with it.
+
 use std::time::{Duration, Instant};
 
 use lang::{Language, Limits, Shortfall, parse};
@@ -59,6 +61,67 @@ fn ten_megabytes_of_minified_javascript() {
     assert!(parsed.symbols.is_empty());
 }
 
+/// Whatever the language, what is beyond the limit is refused before a parser sees it.
+#[test]
+fn ten_megabytes_in_any_language() {
+    let source = "a{b:c}/*d*/;(e)=[f]\n".repeat(550_000);
+    for language in Language::ALL {
+        let started = Instant::now();
+        let parsed = parse(*language, &source, &Limits::default());
+        let expected = Shortfall::TooLarge { bytes: source.len(), limit: Limits::default().max_bytes };
+        assert_eq!(parsed.shortfall, Some(expected), "{language}");
+        assert!(parsed.symbols.is_empty() && parsed.references.is_empty(), "{language}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{language}");
+    }
+}
+
+/// A thousand blocks in each other by indentation alone, by blanks and by tabs.
+#[test]
+fn deep_indentation() {
+    let limits = Limits { max_time: Duration::from_secs(2), ..Limits::default() };
+    for (language, head) in [
+        (Language::Python, "if a:"),
+        (Language::Python, "def a():"),
+        (Language::Yaml, "a:"),
+        (Language::Haskell, "a = do"),
+        (Language::Scala, "object A:"),
+        (Language::Markdown, "- a"),
+        (Language::Ruby, "if a"),
+        (Language::Elixir, "if a do"),
+        (Language::JavaScript, "if (a) b: for (;;)"),
+    ] {
+        for blank in [" ", "\t"] {
+            let mut source = String::new();
+            for depth in 0..1000 {
+                source.push_str(&blank.repeat(depth));
+                source.push_str(head);
+                source.push('\n');
+            }
+            let started = Instant::now();
+            let parsed = parse(language, &source, &limits);
+            assert!(started.elapsed() < PATIENCE, "{language} {head}");
+            let longest = parsed.symbols.iter().map(|symbol| symbol.qualified.len()).max().unwrap_or(0);
+            assert!(longest < 2000, "{language}: {longest}");
+        }
+    }
+}
+
+/// Python refuses what is indented a hundred times, and so has no outline of it.
+#[test]
+fn python_has_no_hundred_levels() {
+    for (levels, symbols) in [(98, 1), (99, 1), (100, 0), (150, 0)] {
+        let mut source = String::from("def a():\n");
+        for depth in 1..levels {
+            source.push_str(&" ".repeat(depth));
+            source.push_str("if a:\n");
+        }
+        source.push_str(&" ".repeat(levels));
+        source.push_str("pass\n");
+        let parsed = parse(Language::Python, &source, &Limits::default());
+        assert_eq!(parsed.symbols.len(), symbols, "{levels}");
+    }
+}
+
 #[test]
 fn a_megabyte_on_one_line_is_read() {
     let source = "function a(b){return b?c(b):d[b]}var e=1;".repeat(25_000);
@@ -81,8 +144,33 @@ fn nul_bytes_and_mojibake() {
             parse(*language, source, &Limits::default());
         }
     }
+    for source in ["def a(): pass\n\0", "\0def a(): pass\n", "def a(): '\0'\n"] {
+        let parsed = parse(Language::Python, source, &Limits::default());
+        assert!(parsed.symbols.is_empty(), "{source:?}");
+        assert_eq!(parsed.shortfall.as_ref().map(Shortfall::code), Some("SYNTAX_ERROR"), "{source:?}");
+    }
+    let parsed = parse(Language::Python, &latin_1, &Limits::default());
+    assert_eq!(parsed.symbols.first().map(|symbol| symbol.name.as_str()), Some("fé"));
     let parsed = parse(Language::Rust, nul, &Limits::default());
     assert!(parsed.symbols.iter().any(|symbol| symbol.name == "a"), "{:?}", parsed.symbols);
+}
+
+/// Uses are the most numerous of what is kept: a name for every other byte stays within the limit, and is noted.
+#[test]
+fn a_megabyte_of_names() {
+    for (language, source) in [
+        (Language::Python, "a+".repeat(500_000) + "a\n"),
+        (Language::JavaScript, "a,".repeat(500_000) + "a"),
+        (Language::Ruby, "a\n".repeat(500_000)),
+        (Language::C, "int a=".to_owned() + &"b|".repeat(500_000) + "b;"),
+    ] {
+        let limits = Limits { max_time: Duration::from_secs(5), ..Limits::default() };
+        let started = Instant::now();
+        let parsed = parse(language, &source, &limits);
+        assert!(started.elapsed() < PATIENCE, "{language}");
+        assert!(parsed.references.len() <= limits.max_references, "{language}");
+        assert!(parsed.shortfall.is_some(), "{language}");
+    }
 }
 
 #[test]

@@ -524,3 +524,39 @@ name = "b"
 version = "1"
 "#
 }
+
+/// What a grammar loses in a text that it does not understand is found again by its first words.
+#[test]
+fn declarations_after_an_error() {
+    for (language, source, expected) in [
+        (
+            Language::C,
+            "local unsigned f(a, b)\n    unsigned a; /* c */\n    int b;\n{\n    return a;\n}\n)\nint ZEXPORT g(int a)\n{\n}\n",
+            ["1 f", "8 g"],
+        ),
+        (Language::Cpp, "MACRO_BEGIN\nnamespace detail\n{\nclass A { };\n}\n", ["2 detail", "4 A"]),
+        (
+            Language::TypeScript,
+            "const a = <<< b\nexport interface A<B>\n  extends C {\n}\nexport type D =\n  | E\n",
+            ["2 A", "5 D"],
+        ),
+    ] {
+        let parsed = parse(language, source, &Limits::default());
+        let found: Vec<String> = parsed
+            .symbols
+            .iter()
+            .filter(|s| s.name != "a")
+            .map(|s| format!("{} {}", s.name_line, s.name))
+            .collect();
+        assert_eq!(found, expected, "{language}: {:?}", parsed.shortfall);
+    }
+}
+
+#[test]
+fn an_annotation_class_of_kotlin() {
+    let source = "@Target(A.B)\nannotation class Required\n";
+    let parsed = parse(Language::Kotlin, source, &Limits::default());
+    let found: Vec<_> =
+        parsed.symbols.iter().map(|s| (s.kind.as_str(), s.name.as_str(), s.name_line)).collect();
+    assert_eq!(found, [("class", "Required", 2)]);
+}

@@ -4,3 +4,4 @@ mod boundaries;
 mod hostile;
 mod languages;
 mod properties;
+mod uses;

@@ -126,21 +126,93 @@ pub(super) fn repr(value: &Value) -> String {
     }
 }
 
+/// The kinds of quotes, in the order in which Python tries them.
+const QUOTES: [&str; 4] = ["'", "\"", "\"\"\"", "'''"];
+
+/// An f-string of these parts, in the first quotes that need no escapes; a part is text, or what stands in braces.
+pub(super) fn formatted(parts: &[(String, bool)]) -> String {
+    let mut quotes = QUOTES.to_vec();
+    let mut out = String::new();
+    for (part, is_text) in parts {
+        let (text, possible) = escaped(part, *is_text, &quotes);
+        if !possible.iter().any(|quote| quotes.contains(quote)) {
+            // No quotes suit all parts: Python then writes each as `repr` does.
+            let inner: String = parts.iter().map(|(part, _)| after_double_quote(part)).collect();
+            return format!("f'''{inner}'''");
+        }
+        out.push_str(&text);
+        quotes = possible;
+    }
+    let quote = quotes.first().copied().unwrap_or("'");
+    format!("f{quote}{out}{quote}")
+}
+
+/// A part of an f-string, and the quotes it can stand in. Line ends and tabs stay as they are inside braces.
+fn escaped<'q>(part: &str, is_text: bool, quotes: &[&'q str]) -> (String, Vec<&'q str>) {
+    let mut out = String::with_capacity(part.len());
+    for c in part.chars() {
+        let kept = matches!(c, '\n' | '\t') && !is_text;
+        if !kept && (c == '\\' || !is_printable(c as u32)) {
+            escape(c as u32, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    let has_lines = out.contains('\n');
+    let mut possible: Vec<&str> = quotes
+        .iter()
+        .copied()
+        .filter(|quote| !out.contains(*quote) && (!has_lines || quote.len() == 3))
+        .collect();
+    if possible.is_empty() {
+        let whole = repr_of(part);
+        let mark = whole.get(..1).unwrap_or("'");
+        let quote = quotes.iter().copied().find(|quote| quote.contains(mark)).unwrap_or("");
+        return (whole.get(1..whole.len() - 1).unwrap_or("").to_owned(), vec![quote]);
+    }
+    if let Some(last) = out.chars().last() {
+        possible.sort_by_key(|quote| quote.starts_with(last));
+        if possible.first().is_some_and(|quote| quote.starts_with(last)) {
+            out.insert(out.len() - 1, '\\');
+        }
+    }
+    (out, possible)
+}
+
+fn repr_of(text: &str) -> String {
+    let points: Vec<u32> = text.chars().map(|c| c as u32).collect();
+    let mut out = String::new();
+    quote(&points, is_printable, &mut out);
+    out
+}
+
+/// A double quote in front makes `repr` take single ones around.
+fn after_double_quote(part: &str) -> String {
+    let whole = repr_of(&format!("\"{part}"));
+    whole.get(2..whole.len() - 1).unwrap_or("").to_owned()
+}
+
+fn escape(point: u32, out: &mut String) {
+    match point {
+        9 => out.push_str("\\t"),
+        10 => out.push_str("\\n"),
+        13 => out.push_str("\\r"),
+        0x5c => out.push_str("\\\\"),
+        point @ 0..=0xff => out.push_str(&format!("\\x{point:02x}")),
+        point @ 0x100..=0xffff => out.push_str(&format!("\\u{point:04x}")),
+        point => out.push_str(&format!("\\U{point:08x}")),
+    }
+}
+
 fn quote(points: &[u32], printable: impl Fn(u32) -> bool, out: &mut String) {
     let double = points.contains(&('\'' as u32)) && !points.contains(&('"' as u32));
     let mark = if double { '"' } else { '\'' };
     out.push(mark);
     for point in points {
         match *point {
-            9 => out.push_str("\\t"),
-            10 => out.push_str("\\n"),
-            13 => out.push_str("\\r"),
-            0x5c => out.push_str("\\\\"),
             point if point == mark as u32 => out.extend(['\\', mark]),
-            point if printable(point) => out.push(lossy(point)),
-            point @ 0..=0xff => out.push_str(&format!("\\x{point:02x}")),
-            point @ 0x100..=0xffff => out.push_str(&format!("\\u{point:04x}")),
-            point => out.push_str(&format!("\\U{point:08x}")),
+            point if point != 0x5c && printable(point) => out.push(lossy(point)),
+            point => escape(point, out),
         }
     }
     out.push(mark);

@@ -6,7 +6,7 @@ mod rescue;
 
 use tree_sitter::Node;
 
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::{Visit, line};
 use crate::{Shortfall, text};
 use model::ReferenceKind;
@@ -21,11 +21,13 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     all_or_nothing: true,
     rescue: rescue::rescue,
     rules: &[
+        ("identifier", Rule::Name),
         ("comment", Rule::Comment),
         ("decorated_definition", Rule::Wrap(false)),
         ("decorator", Rule::Attribute),
         ("function_definition", Rule::On(function)),
         ("class_definition", Rule::On(class)),
+        ("block", Rule::On(block)),
         ("if_statement", Rule::Branch("if")),
         ("elif_clause", Rule::On(elif)),
         ("else_clause", Rule::On(else_)),
@@ -39,14 +41,50 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("future_import_statement", Rule::On(import_from)),
         ("call", Rule::On(call)),
         ("type", Rule::On(types)),
+        ("dotted_name", Rule::On(dotted)),
         ("print_statement", Rule::On(print_)),
-        ("exec_statement", Rule::On(python_2)),
+        ("exec_statement", Rule::On(refused)),
         ("raise_statement", Rule::On(raise)),
         ("integer", Rule::On(integer)),
         ("string", Rule::On(string)),
     ],
+    roles: ROLES,
     ..Adapter::DEFAULT
 };
+
+/// Where names are written, declared, or the end of a path.
+const ROLES: &[Place] = &[
+    ("dotted_name", "", Role::Same),
+    ("assignment", "left", Role::Write),
+    ("augmented_assignment", "left", Role::Write),
+    ("for_statement", "left", Role::Write),
+    ("for_in_clause", "left", Role::Write),
+    ("delete_statement", "", Role::Write),
+    ("global_statement", "", Role::Write),
+    ("nonlocal_statement", "", Role::Write),
+    ("named_expression", "name", Role::Write),
+    ("as_pattern", "alias", Role::Write),
+    ("except_clause", "alias", Role::Write),
+    ("case_clause", ">case_pattern", Role::Write),
+    ("attribute", "attribute", Role::Member),
+    ("subscript", "value", Role::Same),
+    ("tuple", "", Role::Same),
+    ("list", "", Role::Same),
+    ("expression_list", "", Role::Same),
+    ("pattern_list", "", Role::Same),
+    ("parenthesized_expression", "", Role::Same),
+    ("list_splat", "", Role::Same),
+    ("as_pattern_target", "", Role::Same),
+    ("parameters", "", Role::Bind),
+    ("lambda_parameters", "", Role::Bind),
+    ("default_parameter", "name", Role::Bind),
+    ("typed_default_parameter", "name", Role::Bind),
+    ("typed_parameter", "", Role::Bind),
+    ("keyword_argument", "name", Role::Bind),
+    ("keyword_pattern", "#0", Role::Bind),
+    ("class_pattern", ">dotted_name", Role::Read),
+    ("dict_pattern", "key", Role::Read),
+];
 
 fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let is_async = node.child(0).is_some_and(|first| first.kind() == "async");
@@ -155,6 +193,22 @@ fn decorators(visit: &Visit<'_>, node: Node<'_>) -> Vec<String> {
         .collect()
 }
 
+/// Python refuses a text that is indented a hundred times, which takes as many columns.
+fn block(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    const MAX_LEVELS: usize = 100;
+    if node.start_position().column < MAX_LEVELS || visit.shortfall.is_some() {
+        return Action::Enter;
+    }
+    let mut levels = 0;
+    let mut at = Some(node);
+    while let Some(here) = at {
+        at = here.parent();
+        let own_line = at.is_some_and(|around| around.start_position().row < here.start_position().row);
+        levels += usize::from(here.kind() == "block" && own_line);
+    }
+    if levels >= MAX_LEVELS { refused(visit, node) } else { Action::Enter }
+}
+
 /// In Python's tree every `elif` stands in the `else` of the one before.
 fn elif(visit: &mut Visit<'_>, _: Node<'_>) -> Action {
     Action::Branch("if", visit.branches + 1)
@@ -235,8 +289,9 @@ fn types(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     loop {
         let here = cursor.node();
         let is_qualifier = cursor.field_name() == Some("object");
-        if here.kind() == "identifier" && !is_qualifier {
-            visit.refer(ReferenceKind::Type, here, None);
+        if here.kind() == "identifier" {
+            let kind = if is_qualifier { ReferenceKind::Read } else { ReferenceKind::Type };
+            visit.refer(kind, here, None);
         }
         if cursor.goto_first_child() {
             depth += 1;
@@ -255,8 +310,21 @@ fn types(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     }
 }
 
-/// What the grammar still reads and Python no longer does.
-fn python_2(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+/// In a pattern, `a` is bound and `a.b` is compared with.
+fn dotted(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let mut cursor = node.walk();
+    if node.named_child_count() < 2 {
+        return Action::Enter;
+    }
+    for name in node.named_children(&mut cursor) {
+        let through = Some(node.start_byte()).filter(|start| *start < name.start_byte());
+        visit.value(name, Role::Read, through);
+    }
+    Action::Skip
+}
+
+/// What the grammar reads and Python does not, or no longer.
+fn refused(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     visit.shortfall = Some(Shortfall::SyntaxError { line: line(node.start_position().row) });
     Action::Skip
 }
@@ -265,13 +333,13 @@ fn python_2(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 fn print_(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     match node.named_child(0) {
         Some(first) if first.kind() == "chevron" => Action::Enter,
-        _ => python_2(visit, node),
+        _ => refused(visit, node),
     }
 }
 
 fn raise(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     match node.named_child(0) {
-        Some(list) if list.kind() == "expression_list" => python_2(visit, node),
+        Some(list) if list.kind() == "expression_list" => refused(visit, node),
         _ => Action::Enter,
     }
 }
@@ -280,7 +348,7 @@ fn integer(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let text = visit.text(node);
     let octal = text.len() > 1 && text.starts_with('0') && text.bytes().any(|b| (b'1'..=b'9').contains(&b));
     if text.ends_with(['l', 'L']) || octal && text.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
-        return python_2(visit, node);
+        return refused(visit, node);
     }
     Action::Skip
 }
@@ -288,7 +356,7 @@ fn integer(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 fn string(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let prefix = node.child(0).map_or("", |start| visit.text(start));
     match prefix.as_bytes() {
-        [b'u' | b'U', b'r' | b'R', ..] => python_2(visit, node),
+        [b'u' | b'U', b'r' | b'R', ..] => refused(visit, node),
         _ => Action::Enter,
     }
 }

@@ -328,52 +328,72 @@ impl Printer<'_> {
         }
     }
 
-    /// `f'…'`, in the first kind of quotes that needs no escapes.
+    /// `f'…'`: the text between the braces is one part, however many literals it was written in.
     fn format_string(&mut self, node: Node<'_>) -> Option<String> {
         let mut cursor = node.walk();
         let strings: Vec<Node<'_>> = match node.kind() {
             "string" => vec![node],
             _ => node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect(),
         };
-        let mut out = String::new();
+        let mut parts: Vec<(String, bool)> = Vec::new();
+        let mut text = String::new();
         for string in strings {
             let prefix = self.text(string.child(0)?).trim_end_matches(['\'', '"']).to_ascii_lowercase();
             let (formatted, raw) = (prefix.contains('f'), prefix.contains('r'));
             let mut cursor = string.walk();
-            let parts: Vec<Node<'_>> = string.named_children(&mut cursor).collect();
-            for part in parts {
-                match part.kind() {
+            let pieces: Vec<Node<'_>> = string.named_children(&mut cursor).collect();
+            for piece in pieces {
+                match piece.kind() {
                     "string_start" | "string_end" => {}
-                    "interpolation" => out.push_str(&self.interpolation(part)?),
-                    _ if !formatted => {
-                        let text = literal::plain(self.text(part), raw)?;
-                        out.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                    "interpolation" => {
+                        text.push_str(self.shown(piece)?);
+                        if !text.is_empty() {
+                            parts.push((std::mem::take(&mut text), true));
+                        }
+                        parts.push((self.interpolation(piece)?, false));
                     }
-                    _ => out.push_str(&literal::plain(self.text(part), raw)?),
+                    _ if !formatted => {
+                        let plain = literal::plain(self.text(piece), raw)?;
+                        text.push_str(&plain.replace('{', "{{").replace('}', "}}"));
+                    }
+                    _ => text.push_str(&literal::plain(self.text(piece), raw)?),
                 }
             }
         }
-        if out.contains('\\') || out.chars().any(char::is_control) {
-            return None;
+        if !text.is_empty() {
+            parts.push((text, true));
         }
-        let quote = ["'", "\"", "'''", "\"\"\""].into_iter().find(|quote| !out.contains(quote))?;
-        Some(format!("f{quote}{out}{quote}"))
+        Some(literal::formatted(&parts))
+    }
+
+    /// `{x = }` shows its own text, blanks and all.
+    fn shown(&self, node: Node<'_>) -> Option<&str> {
+        let mut cursor = node.walk();
+        let Some(sign) = node.children(&mut cursor).find(|child| child.kind() == "=") else {
+            return Some("");
+        };
+        let after = self.source.get(sign.end_byte()..node.end_byte())?;
+        let blanks = after.len() - after.trim_start().len();
+        self.source.get(node.start_byte() + 1..sign.end_byte() + blanks)
     }
 
     fn interpolation(&mut self, node: Node<'_>) -> Option<String> {
         let expression = node.child_by_field_name("expression")?;
-        // `{x=}` stands for a text that only the source has.
-        let mut cursor = node.walk();
-        if node.children(&mut cursor).any(|child| child.kind() == "=") {
+        let value = self.print(expression, TEST + 1);
+        // Python cannot print this either.
+        if value.contains('\\') {
             return None;
         }
-        let value = self.print(expression, TEST + 1);
         let space = if value.starts_with('{') { " " } else { "" };
         let mut out = format!("{{{space}{value}");
-        if let Some(conversion) = node.child_by_field_name("type_conversion") {
-            out.push_str(self.text(conversion));
+        let conversion = node.child_by_field_name("type_conversion");
+        let format = node.child_by_field_name("format_specifier");
+        match conversion {
+            Some(conversion) => out.push_str(self.text(conversion)),
+            None if format.is_none() && !self.shown(node)?.is_empty() => out.push_str("!r"),
+            None => {}
         }
-        if let Some(format) = node.child_by_field_name("format_specifier") {
+        if let Some(format) = format {
             let mut from = format.start_byte();
             let mut cursor = format.walk();
             let inner: Vec<Node<'_>> = format.named_children(&mut cursor).collect();

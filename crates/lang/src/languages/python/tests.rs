@@ -202,12 +202,35 @@ class K(base.Base, Generic[T]):
     assert_eq!(
         uses,
         [
+            "read base 4:9 in K",
             "inheritance Base 4:14 in -",
             "inheritance Generic 4:20 in -",
+            "read T 4:28 in K",
             "type Optional 5:22 in K.run",
             "type T 5:31 in K.run",
+            "read p 6:9 in K.run",
             "call join 6:11 in K.run",
             "instantiation Thing 6:16 in K.run",
+            "read x 6:22 in K.run",
         ]
     );
+}
+
+/// Checked with Python 3.11's `ast.unparse`.
+#[test]
+fn f_strings_are_printed_in_the_quotes_that_need_no_escapes() {
+    for (written, printed) in [
+        (r#"f"{a}\n""#, r#"f'{a}\n'"#),
+        (r#"rf"x \({a}\)""#, r#"f'x \\({a}\\)'"#),
+        (r#"f"{a}'s \"b\"""#, "f'''{a}'s \"b\"'''"),
+        (r#"f"{a}'s \"b\" c""#, "f\"\"\"{a}'s \"b\" c\"\"\""),
+        (r#"f'{a}' "b{{" f'{c!r:>{d}}'"#, "f'{a}b{{{{{c!r:>{d}}'"),
+        ("f'{a = }'", "f'a = {a!r}'"),
+        ("f'{a=:x}'", "f'a={a:x}'"),
+        ("f'{1 if a else 2}'", "f'{(1 if a else 2)}'"),
+    ] {
+        let source = format!("@d({written})\ndef f(): pass\n");
+        let parsed = parse(Language::Python, &source, &Limits::default());
+        assert_eq!(parsed.symbols[0].decorators, [format!("d({printed})")], "{written}");
+    }
 }
