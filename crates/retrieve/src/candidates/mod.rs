@@ -186,3 +186,14 @@ fn best_passages<'a>(candidates: &'a [Candidate], weights: &Weights) -> Vec<(f32
     scored.truncate(feedback::PASSAGES);
     scored
 }
+
+#[cfg(test)]
+mod tests {
+    use super::has_word;
+
+    #[test]
+    fn numbers_and_letters_are_no_names() {
+        assert!(["io", "src/retry", "v2/db", "café"].iter().all(|name| has_word(name)));
+        assert!(!["c17", "184", "2024/03", "a_b", ""].iter().any(|name| has_word(name)));
+    }
+}
