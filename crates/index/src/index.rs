@@ -216,7 +216,7 @@ impl Index {
         self.catalog.outlined_up_to().map(Generation)
     }
 
-    /// What files declare and use as far as it can concern `name`; `None` for a file whose outline is not made yet.
+    /// What files declare and use under a name; `None` for a file whose outline is not made yet.
     pub fn outlines(&self, paths: &[String], name: &str) -> Result<Vec<Option<Outline>>, IndexError> {
         let packed = self.catalog.outlines(paths)?;
         Ok(packed.into_iter().map(|packed| outlines::unpack(&packed?, name)).collect())

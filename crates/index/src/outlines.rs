@@ -33,7 +33,7 @@ pub(crate) fn pack(outline: &Outline) -> Vec<u8> {
     zstd::bulk::compress(text.as_bytes(), LEVEL).unwrap_or_default()
 }
 
-/// The outline, if it can hold `name` and is not damaged.
+/// What an outline says about `name`, if it is not damaged.
 pub(crate) fn unpack(packed: &[u8], name: &str) -> Option<Outline> {
     let bytes = zstd::stream::Decoder::new(packed).ok().and_then(|decoder| {
         let mut bytes = Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn unpack(packed: &[u8], name: &str) -> Option<Outline> {
             _ => return None,
         }
     }
-    Some(outline)
+    Some(outline.about(name))
 }
 
 /// Without the characters that divide columns and lines.
@@ -104,7 +104,10 @@ mod tests {
                 Uses { name: "größe".into(), qualifier: None, kind: ReferenceKind::Read, lines: vec![1] },
             ],
         };
-        assert_eq!(unpack(&pack(&outline), "run").as_ref(), Some(&outline));
+        let about = |name: &str| unpack(&pack(&outline), name).unwrap();
+        assert_eq!(about("run"), outline.clone().about("run"));
+        assert_eq!((about("run").definitions.len(), about("run").uses.len()), (1, 1));
+        assert_eq!(about("größe").uses, outline.uses[1..]);
         assert_eq!(unpack(&pack(&outline), "elsewhere"), Some(Outline::default()));
         assert_eq!(unpack(&pack(&Outline::default()), "x"), Some(Outline::default()));
     }

@@ -12,6 +12,15 @@ pub struct Outline {
     pub uses: Vec<Uses>,
 }
 
+impl Outline {
+    /// Only what is declared or used under this name.
+    pub fn about(mut self, name: &str) -> Outline {
+        self.definitions.retain(|definition| definition.name() == name);
+        self.uses.retain(|uses| uses.name == name);
+        self
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     pub kind: SymbolKind,
@@ -27,7 +36,7 @@ pub struct Definition {
 impl Definition {
     /// The name alone.
     pub fn name(&self) -> &str {
-        self.qualified.rsplit('.').next().unwrap_or(&self.qualified)
+        self.qualified.rsplit(['.', ':']).next().unwrap_or(&self.qualified)
     }
 }
 

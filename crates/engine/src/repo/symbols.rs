@@ -304,21 +304,27 @@ impl Files {
                 _ => is_complete = false,
             }
         }
-        outlines.extend(parse_all(shared, view, &missing));
+        outlines.extend(parse_all(shared, view, &missing, &name.last));
         outlines.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Files { outlines, is_complete })
     }
 }
 
 /// Outlines made on the spot, by as many threads as there are for indexing.
-fn parse_all(shared: &Shared, view: &RepoView, paths: &[String]) -> Vec<(String, Option<Outline>)> {
+fn parse_all(
+    shared: &Shared,
+    view: &RepoView,
+    paths: &[String],
+    name: &str,
+) -> Vec<(String, Option<Outline>)> {
     let threads = shared.config.threads.clamp(1, paths.len().max(1));
     let parse = |path: &String| {
         let rel_path = RelPath::from_walk(path).ok()?;
         let text = read(&shared.guard, view, &rel_path).ok()?;
         let structure = view.structure(path, &text);
         let whole = structure.filter(|parsed| !parsed.shortfall.as_ref().is_some_and(|s| s.is_total()));
-        Some((path.clone(), whole.as_ref().map(ingest::summary)))
+        // Of hundreds of files only what the question is about is kept.
+        Some((path.clone(), whole.as_ref().map(|parsed| ingest::summary(parsed).about(name))))
     };
     std::thread::scope(|scope| {
         let parts: Vec<_> = (0..threads)
