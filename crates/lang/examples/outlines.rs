@@ -1,5 +1,5 @@
 //! Outlines of many files, for comparison with other programs: paths on standard input, one JSON line each on
-//! standard output. With `--time`, only how long it took.
+//! standard output. With `--time`, only how long it took; with `--outline`, without references.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
 
@@ -12,6 +12,8 @@ use lang::{Language, Limits, parse};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let time = args.iter().any(|arg| arg == "--time");
+    let wanted = if args.iter().any(|arg| arg == "--outline") { 0 } else { Limits::default().max_references };
+    let limits = Limits { max_references: wanted, ..Limits::default() };
     let threads = args
         .iter()
         .position(|arg| arg == "--threads")
@@ -30,7 +32,7 @@ fn main() {
                         .unwrap_or_else(|bad| bad.as_bytes().iter().map(|byte| char::from(*byte)).collect());
                     let Some(language) = Language::detect(path, &source) else { continue };
                     bytes.fetch_add(source.len(), Ordering::Relaxed);
-                    let parsed = parse(language, &source, &Limits::default());
+                    let parsed = parse(language, &source, &limits);
                     symbols.fetch_add(parsed.symbols.len(), Ordering::Relaxed);
                     if !time {
                         let line = serde_json::json!({

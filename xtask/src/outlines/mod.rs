@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
 use crate::Args;
 use crate::process::{cargo, run as run_command, target};
@@ -40,22 +39,5 @@ fn time(program: &PathBuf, places: &[String]) -> Result<(), String> {
     let find = Command::new("find").args(places).args(["-type", "f", "-size", "-4096k"]).output();
     let found = find.map_err(|error| format!("find: {error}"))?.stdout;
     std::fs::write(&list, &found).map_err(|error| format!("{}: {error}", list.display()))?;
-    for round in 1..=3 {
-        let started = Instant::now();
-        let ctags = Command::new("ctags")
-            .args(["--fields=+neKSZ", "--output-format=json", "-f", "-", "-L"])
-            .arg(&list)
-            .output()
-            .map_err(|error| format!("ctags: {error}"))?;
-        let tags = ctags.stdout.iter().filter(|byte| **byte == b'\n').count();
-        let theirs = started.elapsed().as_secs_f64();
-        let input = std::fs::File::open(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-        let ours = Command::new(program).args(["--time", "--threads", "2"]).stdin(input).output();
-        let ours = ours.map_err(|error| format!("outlines: {error}"))?.stdout;
-        println!(
-            "round {round}: ctags {theirs:.3} s, {tags} tags; ours {}",
-            String::from_utf8_lossy(&ours).trim()
-        );
-    }
-    Ok(())
+    script(include_str!("against_time.py"), program, &[list.display().to_string()])
 }
