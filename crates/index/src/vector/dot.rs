@@ -7,12 +7,6 @@ pub(crate) type Dot = fn(&[i16], &[u8]) -> i32;
 /// because the query was scaled so that they do not (see [`super::quantize::Query`]).
 pub(crate) fn fastest() -> Dot {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512bw") {
-        // SAFETY: the processor has both, as just asked.
-        #[allow(unsafe_code)]
-        return |query, vector| unsafe { avx512(query, vector) };
-    }
-    #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as just asked.
         #[allow(unsafe_code)]
@@ -23,38 +17,6 @@ pub(crate) fn fastest() -> Dot {
 
 fn portable(query: &[i16], vector: &[u8]) -> i32 {
     query.iter().zip(vector).map(|(q, v)| i32::from(*q) * i32::from(*v as i8)).sum()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw")]
-#[allow(unsafe_code)]
-fn avx512(query: &[i16], vector: &[u8]) -> i32 {
-    use std::arch::x86_64::{
-        __m256i, __m512i, _mm256_loadu_si256, _mm512_add_epi32, _mm512_cvtepi8_epi16, _mm512_loadu_si512,
-        _mm512_madd_epi16, _mm512_reduce_add_epi32, _mm512_setzero_si512,
-    };
-    const LANES: usize = 32;
-
-    let whole = query.len().min(vector.len()) / (2 * LANES) * (2 * LANES);
-    let mut sums = [_mm512_setzero_si512(); 2];
-    let mut at = 0;
-    while at < whole {
-        for (half, sum) in sums.iter_mut().enumerate() {
-            let at = at + half * LANES;
-            // SAFETY: `at + LANES <= whole`, which is at most the length of both slices; the loads need no
-            // alignment.
-            let (q, v) = unsafe {
-                (
-                    _mm512_loadu_si512(query.as_ptr().add(at).cast::<__m512i>()),
-                    _mm256_loadu_si256(vector.as_ptr().add(at).cast::<__m256i>()),
-                )
-            };
-            *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(q, _mm512_cvtepi8_epi16(v)));
-        }
-        at += 2 * LANES;
-    }
-    let sum = _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]));
-    sum + portable(&query[whole..], &vector[whole..])
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -105,14 +67,6 @@ mod tests {
         ) {
             let (query, vector): (Vec<i16>, Vec<u8>) = pairs.into_iter().unzip();
             prop_assert_eq!(fastest()(&query, &vector), portable(&query, &vector));
-            // What another processor would take.
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has AVX2, as just asked.
-                #[allow(unsafe_code)]
-                let other = unsafe { super::avx2(&query, &vector) };
-                prop_assert_eq!(other, portable(&query, &vector));
-            }
         }
     }
 }
