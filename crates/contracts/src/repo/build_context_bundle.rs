@@ -211,7 +211,7 @@ pub fn bundle_json(arguments: &BundleArguments, bundle: &Bundle) -> Value {
         "selections": selections,
         "citations": citations,
         "totals": totals,
-        "why_not_selected": why_not(&bundle.skipped),
+        "why_not_selected": why_not(bundle),
         "audit": {
             "search_queries": bundle.queries,
             "dedupe_counts": { "before": bundle.found, "after": bundle.distinct },
@@ -243,7 +243,8 @@ fn selection_json(selection: &BundleSelection) -> Value {
     })
 }
 
-fn why_not(skipped: &[BundleSkipped]) -> Value {
+fn why_not(bundle: &Bundle) -> Value {
+    let skipped = &bundle.skipped;
     let count = |reason: &str| skipped.iter().filter(|each| each.reason.as_str() == reason).count();
     let top: Vec<Value> = skipped
         .iter()
@@ -259,12 +260,12 @@ fn why_not(skipped: &[BundleSkipped]) -> Value {
         })
         .collect();
     json!({
-        "total_skipped_candidates": skipped.len(),
+        "total_skipped_candidates": skipped.len() + bundle.weak,
         "reason_counts": {
             "file_budget": count("file_budget"),
             "line_budget": count("line_budget"),
             "zero_lines": count("zero_lines"),
-            "other": 0,
+            "other": bundle.weak,
         },
         "top_skipped": top,
     })

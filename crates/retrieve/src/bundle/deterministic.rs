@@ -27,6 +27,10 @@ const READ_FACTOR: usize = 3;
 const MIN_READ: usize = 12;
 const MAX_READ: usize = 60;
 
+/// A file whose best lines are worth less than this share of the best of all is left out: it shares a word with the
+/// prompt, no more.
+const WEAK: f32 = 0.12;
+
 /// Passages of one file that are further apart than this stay two excerpts.
 const MERGE_GAP: u32 = 3;
 
@@ -63,7 +67,12 @@ impl Bundler for Deterministic {
             found.retain(|path, _| Place::of(path) != Place::Test);
         }
         let mut bundle = Bundle { queries, found: counts.0, distinct: counts.1, ..Bundle::default() };
-        let read = read(task, &parsed, found, corpus, &mut bundle.skipped);
+        let mut read = read(task, &parsed, found, corpus, &mut bundle.skipped);
+        let all = read.len();
+        let best =
+            read.iter().filter_map(|file| file.ranges.first()).fold(0.0_f32, |best, r| best.max(r.worth));
+        read.retain(|file| file.ranges.first().is_some_and(|range| range.worth >= best * WEAK));
+        bundle.weak = all - read.len();
         select(task, read, &mut bundle);
         Ok(bundle)
     }

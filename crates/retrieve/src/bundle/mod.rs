@@ -60,6 +60,8 @@ pub struct Bundle {
     pub found: usize,
     pub distinct: usize,
     pub skipped: Vec<Skipped>,
+    /// Files that were found, but match too little beside the others to be worth their lines.
+    pub weak: usize,
 }
 
 impl Bundle {
