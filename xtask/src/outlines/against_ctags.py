@@ -168,8 +168,13 @@ def not_a_declaration(language, tag):
     if language == "lua":
         # A function that is handed to a call is not what the call's result is named.
         escaped = re.escape(name)
-        return not re.search(rf"function\s+{escaped}|{escaped}\s*=\s*function", pattern)
-    if language == "haskell" and name == "class":
+        return not re.search(rf"function\s+{escaped}|{escaped}\s*=\s*function\b", pattern)
+    if language == "haskell":
+        # Keywords taken for names, expressions at the top of a file, and names that are on another line.
+        words = "class where deriving infix infixl infixr pattern instance family role import".split()
+        return name in words or name not in pattern or not re.search(r"=|::|\||\b(data|type|newtype|class|module)\b", pattern)
+    if language == "bash" and name.endswith("="):
+        # An empty list: `a=()`.
         return True
     if language == "kotlin" and tag["kind"] == "method":
         # The parameter of a lambda.

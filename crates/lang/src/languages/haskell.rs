@@ -31,6 +31,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("class", Rule::On(class)),
         ("instance", Rule::On(class)),
         ("declarations", Rule::On(declarations)),
+        ("field_name", Rule::On(field)),
         ("import", Rule::On(import)),
         ("apply", Rule::On(apply)),
         ("name", Rule::On(common::type_name)),
@@ -152,6 +153,16 @@ fn data(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let head = visit.slice(declared.start, end).trim_end();
     let end = declared.start + head.strip_suffix('=').unwrap_or(head).len();
     Action::Declare(declared.head_end(end).opens(ScopeKind::Class))
+}
+
+/// A field of a record is a function to its value; in a pattern or an update it is only named.
+fn field(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    if visit.scope_kind() != ScopeKind::Class || visit.role != Role::Bind {
+        return Action::Enter;
+    }
+    let Some(declared) = visit.declared(SymbolKind::Property, node, node) else { return Action::Enter };
+    let end = node.parent().map_or(declared.head_end, |field| field.end_byte());
+    Action::Declare(declared.head_end(end).leaf())
 }
 
 fn class(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
