@@ -1,7 +1,7 @@
 //! One question, answered: route, gather, rank, widen where the first choice of index was poor, cut snippets.
 
 use index::Snapshot;
-use model::{EmbedError, Embedder, Failure, Hit, IndexKind, IndexUsed, Query};
+use model::{EmbedError, Embedder, ErrorCode, Failure, Hit, IndexKind, IndexUsed, Query};
 
 use crate::breakdown::Breakdown;
 use crate::candidates::{Pool, Question, gather};
@@ -75,8 +75,8 @@ pub fn search(
     let unwanted = operators.unwanted();
     let mut vector_error = None;
     let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
-    for kind in kinds {
-        let mut pool = gather(&question, *kind)?;
+    for (kind, pool) in kinds.iter().zip(gather_all(&question, kinds)) {
+        let mut pool = pool?;
         pool.candidates.retain(|candidate| {
             let unwanted =
                 unwanted.as_ref().is_some_and(|words| !words.find(&candidate.chunk.text).is_empty());
@@ -112,6 +112,25 @@ pub fn search(
     let query_truncated = parsed.truncated;
     Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
 }
+
+/// What each index offers, in the order of the kinds. Two large ones are asked at the same time: neither needs the other's
+/// answer, and together they are most of a search.
+fn gather_all(question: &Question<'_>, kinds: &[IndexKind]) -> Vec<Result<Pool, Failure>> {
+    let large = |kind: &IndexKind| question.snapshot.live_chunks(*kind) >= LARGE;
+    match kinds {
+        [first, second] if large(first) && large(second) => std::thread::scope(|scope| {
+            let other = scope.spawn(|| gather(question, *second));
+            let one = gather(question, *first);
+            let gone =
+                |_| Err(Failure::new(ErrorCode::InternalError, "a part of the search ended abnormally"));
+            vec![one, other.join().unwrap_or_else(gone)]
+        }),
+        kinds => kinds.iter().map(|kind| gather(question, *kind)).collect(),
+    }
+}
+
+/// From so many chunks on a thread costs less than it saves.
+const LARGE: u64 = 10_000;
 
 fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
     let wanted = k.saturating_mul(oversample.clamp(1, 100)).max(weights::MIN_CANDIDATES);
