@@ -93,7 +93,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
         gitignore: true,
         watch: false,
         threads: 1,
-        reader: std::sync::Arc::new(engine::InProcess),
+        reader: std::sync::Arc::new(engine::InProcess::default()),
         pdf: true,
         chunking: ChunkOptions::default(),
         oversample: 5,

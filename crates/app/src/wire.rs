@@ -8,7 +8,7 @@ use contracts::{Contract, Registry, RegistryError, ToolNames};
 use dir2mcp_http::{Auth, HttpConfig, Network, RateLimit, SecretToken, TlsFiles};
 use engine::repo::{Repo, RepoConfig};
 use engine::{
-    ChunkOptions, DocumentReader, Engine, EngineConfig, EngineError, InProcess, ModelNames, Workers,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, ModelNames,
 };
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{Embedder, IndexKind};
@@ -58,12 +58,8 @@ pub(crate) fn mcp_server(
     caller: CallerSource,
     fixtures: bool,
 ) -> Result<McpServer, RegistryError> {
-    let contracts: Vec<Contract> =
-        settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
-    if contracts.contains(&Contract::Repo) {
-        engine.want_outlines();
-    }
-    server_of(&contracts, settings, engine, caller, fixtures)
+    let repo = repo_tools(settings, engine);
+    server_of(&chosen(settings, engine), settings, engine, &repo, McpOptions { fixtures, ..options(caller) })
 }
 
 /// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
@@ -72,30 +68,45 @@ pub(crate) fn mounts(
     engine: &Arc<Engine>,
     fixtures: bool,
 ) -> Result<Vec<(String, McpServer)>, RegistryError> {
+    let repo = repo_tools(settings, engine);
+    let serve = |contracts: &[Contract], fixtures| {
+        let options = McpOptions { fixtures, ..options(CallerSource::Http) };
+        server_of(contracts, settings, engine, &repo, options)
+    };
     let path = &settings.server.mcp_path;
-    let mut mounts = vec![(path.clone(), mcp_server(settings, engine, CallerSource::Http, fixtures)?)];
+    let mut mounts = vec![(path.clone(), serve(&chosen(settings, engine), fixtures)?)];
     if settings.repo.is_sound {
-        let repo = server_of(&[Contract::Repo], settings, engine, CallerSource::Http, false)?;
-        mounts.push((format!("{path}/{}", Contract::Repo.as_str()), repo));
+        mounts.push((format!("{path}/{}", Contract::Repo.as_str()), serve(&[Contract::Repo], false)?));
     }
     Ok(mounts)
+}
+
+/// The contracts of `server.tools`.
+fn chosen(settings: &Settings, engine: &Engine) -> Vec<Contract> {
+    let contracts: Vec<Contract> =
+        settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
+    if contracts.contains(&Contract::Repo) {
+        engine.want_outlines();
+    }
+    contracts
+}
+
+fn options(caller: CallerSource) -> McpOptions {
+    McpOptions::new(env!("CARGO_PKG_VERSION"), caller)
 }
 
 fn server_of(
     contracts: &[Contract],
     settings: &Settings,
     engine: &Arc<Engine>,
-    caller: CallerSource,
-    fixtures: bool,
+    repo: &RepoTools,
+    options: McpOptions,
 ) -> Result<McpServer, RegistryError> {
     let names = match settings.server.tool_names {
         settings::ToolNames::Dotted => ToolNames::Dotted,
         settings::ToolNames::Underscore => ToolNames::Underscore,
     };
-    let repo = repo_tools(settings, engine);
-    let registry = Registry::new(engine, Some(&repo), contracts, names)?;
-    let mut options = McpOptions::new(env!("CARGO_PKG_VERSION"), caller);
-    options.fixtures = fixtures;
+    let registry = Registry::new(engine, Some(repo), contracts, names)?;
     Ok(McpServer::new(Arc::new(registry), options))
 }
 
@@ -159,10 +170,10 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
 /// Who digs the text out of documents: children of this program, which may do nothing else.
 fn reader() -> Arc<dyn DocumentReader> {
     match std::env::current_exe() {
-        Ok(program) => Arc::new(Workers::new(program, vec![WORKER_COMMAND.into()])),
+        Ok(program) => Arc::new(DocumentProcesses::new(program, vec![WORKER_COMMAND.into()])),
         Err(error) => {
             tracing::warn!(%error, "documents are read by this process: it cannot find its own program");
-            Arc::new(InProcess)
+            Arc::new(InProcess::default())
         }
     }
 }

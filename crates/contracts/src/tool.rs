@@ -263,6 +263,25 @@ pub(crate) mod tests {
         }
     }
 
+    /// What `tools/list` shows of a contract, as a page that a reviewer reads.
+    pub(crate) fn listed(
+        schema_version: u32,
+        specs: &[Spec],
+        published: &dyn Fn(&Value) -> Map<String, Value>,
+    ) -> String {
+        let tool = |spec: &Spec| {
+            json!({
+                "name": spec.name,
+                "title": spec.title,
+                "description": spec.description,
+                "inputSchema": (spec.input)(),
+                "outputSchema": published(&(spec.output)()),
+            })
+        };
+        let tools: Vec<Value> = specs.iter().map(tool).collect();
+        serde_json::to_string_pretty(&json!({ "schemaVersion": schema_version, "tools": tools })).unwrap()
+    }
+
     fn code(result: &ToolResult) -> &str {
         assert!(result.is_error, "{result:?}");
         result.structured["error"]["code"].as_str().unwrap()

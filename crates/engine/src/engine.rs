@@ -302,9 +302,8 @@ impl Engine {
             blocking(call, move || {
                 let mut opened = open_file(&guard, reader.as_ref(), &request)?;
                 let indexed = index.document(&opened.file.rel_path)?;
-                opened.file.changed_since_indexed = indexed
-                    .and_then(|row| row.content_hash)
-                    .is_some_and(|hash| hash.0 != *opened.content_hash.as_bytes());
+                opened.file.changed_since_indexed =
+                    indexed.and_then(|row| row.content_hash).is_some_and(|hash| hash != opened.content_hash);
                 Ok(opened.file)
             }),
         )

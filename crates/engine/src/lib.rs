@@ -4,6 +4,7 @@
 mod answers;
 pub mod api;
 mod corpus;
+mod document_processes;
 mod engine;
 mod lock;
 mod open_file;
@@ -11,13 +12,13 @@ mod outliner;
 pub mod repo;
 pub mod state;
 mod worker;
-mod workers;
 
 pub use api::{
     AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
     Selection, Stats,
 };
 pub use corpus::{Corpus, read_corpus};
+pub use document_processes::{DocumentProcesses, serve_documents};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
 pub use ingest::{ChunkOptions, DocumentReader, InProcess, IngestError};
@@ -25,4 +26,3 @@ pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
 pub use worker::{Event, EventSink};
-pub use workers::{Workers, serve_documents};

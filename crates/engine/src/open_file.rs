@@ -1,9 +1,8 @@
 //! Opens an exact slice of a file through the guarded door: path, policy, content, in that order.
 
 use discover::classify;
-use extract::Extracted;
-use ingest::{DocumentReader, document, shortfall};
-use model::{DocType, ErrorCode, Failure, RelPath, Span};
+use ingest::{DocumentReader, Extraction, FileText, Unshown, document, read_text, shortfall};
+use model::{ContentHash, DocType, ErrorCode, Failure, RelPath, Span};
 use policy::{Guard, OpenFile};
 
 use crate::api::{OpenRequest, OpenedFile, Selection};
@@ -14,7 +13,16 @@ const HEAD_BYTES: u64 = 8192;
 /// What was opened and the hash of what was read, so that the caller can tell whether it is still what was indexed.
 pub(crate) struct Opened {
     pub(crate) file: OpenedFile,
-    pub(crate) content_hash: blake3::Hash,
+    pub(crate) content_hash: ContentHash,
+}
+
+/// The whole text of a file, before a slice is cut from it.
+struct Whole {
+    doc_type: DocType,
+    text: String,
+    content_hash: ContentHash,
+    /// Of a document all of whose parts are pages.
+    pages: Option<Extraction>,
 }
 
 pub(crate) fn open_file(
@@ -25,51 +33,48 @@ pub(crate) fn open_file(
     let path = RelPath::parse(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
     let mut file = guard.open(&path)?;
     let head = file.read_head(HEAD_BYTES)?;
-    if let Some((_, doc_type)) = document(path.file_name(), &head) {
-        return open_document(guard, reader, request, &path, file, doc_type);
-    }
-    let doc_type = classify(&path, &head);
-    if !doc_type.is_textual() {
-        return Err(unsupported(&path, doc_type, "has no text to show"));
-    }
-    let bytes = file.read_all(guard.policy().max_bytes(doc_type))?;
-    let content_hash = blake3::hash(&bytes);
-    let text = match extract::raw_text(bytes) {
-        Extracted::Text(text) => text.text,
-        Extracted::Skip(_) => return Err(unsupported(&path, doc_type, "is binary inside")),
-    };
-    if guard.policy().scan(text.as_bytes()).is_some() {
-        return Err(withheld(&path));
-    }
-    let slice = match request.selection {
-        Selection::Start => Slice::lines(&text, 1, u32::MAX, request.max_chars),
-        Selection::Lines { start, end } => Slice::lines(&text, start, end, request.max_chars),
-        Selection::Page(page) => Slice::page(&text, page, request.max_chars)
-            .ok_or_else(|| unsupported(&path, doc_type, "has no pages"))?,
-        Selection::Time { .. } => return Err(unsupported(&path, doc_type, "has no transcript")),
-    };
+    let whole = match document(path.file_name(), &head) {
+        Some((_, doc_type)) => whole_document(guard, reader, &path, file, doc_type),
+        None => whole_text(guard, &path, file, classify(&path, &head)),
+    }?;
+    let slice = whole.slice(&path, request)?;
     let file = OpenedFile {
         rel_path: path.as_str().to_owned(),
-        doc_type,
+        doc_type: whole.doc_type,
         span: slice.span,
         content: slice.content,
         truncated: slice.truncated,
         changed_since_indexed: false,
     };
-    Ok(Opened { file, content_hash })
+    Ok(Opened { file, content_hash: whole.content_hash })
 }
 
-/// A page of a document, or lines of all its text.
-fn open_document(
+fn whole_text(
     guard: &Guard,
-    reader: &dyn DocumentReader,
-    request: &OpenRequest,
     path: &RelPath,
     mut file: OpenFile,
     doc_type: DocType,
-) -> Result<Opened, Failure> {
+) -> Result<Whole, Failure> {
+    if !doc_type.is_textual() {
+        return Err(unsupported(path, doc_type, "has no text to show"));
+    }
+    match read_text(guard, &mut file, guard.policy().max_bytes(doc_type)) {
+        Ok(FileText { text, content_hash }) => Ok(Whole { doc_type, text, content_hash, pages: None }),
+        Err(Unshown::Open(error)) => Err(error.into()),
+        Err(Unshown::NotText) => Err(unsupported(path, doc_type, "is binary inside")),
+        Err(Unshown::Secret) => Err(withheld(path)),
+    }
+}
+
+fn whole_document(
+    guard: &Guard,
+    reader: &dyn DocumentReader,
+    path: &RelPath,
+    mut file: OpenFile,
+    doc_type: DocType,
+) -> Result<Whole, Failure> {
     let bytes = file.read_all(guard.policy().max_bytes(doc_type))?;
-    let content_hash = blake3::hash(&bytes);
+    let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
     let Some((format, _)) = document(path.file_name(), &bytes) else {
         return Err(unsupported(path, doc_type, "has no text to show"));
     };
@@ -83,34 +88,31 @@ fn open_document(
     if guard.policy().scan(text.as_bytes()).is_some() {
         return Err(withheld(path));
     }
-    let is_paged = extraction.units.iter().all(|unit| matches!(unit.pointer.span(), Some(Span::Page { .. })));
-    let page = |page: u32| {
-        let on_page = extraction.units.iter().filter(|unit| unit.pointer.span() == Some(Span::Page { page }));
-        let text = on_page.map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n\n");
-        let (content, truncated) = cut_chars(&text, request.max_chars);
-        Slice { span: Some(Span::Page { page }), content: content.to_owned(), truncated }
-    };
-    let slice = match request.selection {
-        Selection::Start if is_paged => page(1),
-        Selection::Start => Slice::lines(&text, 1, u32::MAX, request.max_chars),
-        Selection::Page(number) if is_paged && number <= extraction.parts.max(1) => page(number),
-        Selection::Page(number) if is_paged => {
-            let message = format!("{path} has {} pages, not {number}", extraction.parts);
-            return Err(Failure::new(ErrorCode::InvalidRange, message));
+    let paged = extraction.units.iter().all(|unit| matches!(unit.pointer.span(), Some(Span::Page { .. })));
+    Ok(Whole { doc_type, text, content_hash, pages: paged.then_some(extraction) })
+}
+
+impl Whole {
+    fn slice(&self, path: &RelPath, request: &OpenRequest) -> Result<Slice, Failure> {
+        let unsupported = |why| Err(unsupported(path, self.doc_type, why));
+        let max_chars = request.max_chars;
+        match (request.selection, &self.pages) {
+            (Selection::Lines { start, end }, _) => Ok(Slice::lines(&self.text, start, end, max_chars)),
+            (Selection::Start, None) => Ok(Slice::lines(&self.text, 1, u32::MAX, max_chars)),
+            (Selection::Start, Some(pages)) => Ok(Slice::unit_page(pages, 1, max_chars)),
+            (Selection::Page(page), Some(pages)) if page <= pages.parts.max(1) => {
+                Ok(Slice::unit_page(pages, page, max_chars))
+            }
+            (Selection::Page(page), Some(pages)) => {
+                let message = format!("{path} has {} pages, not {page}", pages.parts);
+                Err(Failure::new(ErrorCode::InvalidRange, message))
+            }
+            (Selection::Page(page), None) => {
+                Slice::page(&self.text, page, max_chars).map_or_else(|| unsupported("has no pages"), Ok)
+            }
+            (Selection::Time { .. }, _) => unsupported("has no transcript"),
         }
-        Selection::Page(_) => return Err(unsupported(path, doc_type, "has no pages")),
-        Selection::Lines { start, end } => Slice::lines(&text, start, end, request.max_chars),
-        Selection::Time { .. } => return Err(unsupported(path, doc_type, "has no transcript")),
-    };
-    let file = OpenedFile {
-        rel_path: path.as_str().to_owned(),
-        doc_type,
-        span: slice.span,
-        content: slice.content,
-        truncated: slice.truncated,
-        changed_since_indexed: false,
-    };
-    Ok(Opened { file, content_hash })
+    }
 }
 
 fn withheld(path: &RelPath) -> Failure {
@@ -148,6 +150,15 @@ impl Slice {
         let start_line = start.max(1);
         let end_line = start_line + content.matches('\n').count() as u32;
         Slice { span: Some(Span::Lines { start_line, end_line }), content: content.to_owned(), truncated }
+    }
+
+    /// All units of a document that stand on one page or slide.
+    fn unit_page(pages: &Extraction, page: u32, max_chars: usize) -> Slice {
+        let span = Some(Span::Page { page });
+        let on_page = pages.units.iter().filter(|unit| unit.pointer.span() == span);
+        let text = on_page.map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        let (content, truncated) = cut_chars(&text, max_chars);
+        Slice { span, content: content.to_owned(), truncated }
     }
 
     /// Page `page` of a text whose pages are divided by form feeds, as `pdftotext` and the RFCs write them.

@@ -17,12 +17,14 @@ pub trait DocumentReader: Send + Sync + fmt::Debug {
 }
 
 /// Reads documents in this process.
-#[derive(Debug, Clone, Copy)]
-pub struct InProcess;
+#[derive(Debug, Clone, Default)]
+pub struct InProcess {
+    pub limits: extract::Limits,
+}
 
 impl DocumentReader for InProcess {
     fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Result<Extraction, String> {
-        Ok(extract::extract(format, name, bytes, &extract::Limits::default()))
+        Ok(extract::extract(format, name, bytes, &self.limits))
     }
 }
 

@@ -13,11 +13,13 @@ mod outline;
 mod plan;
 mod represent;
 mod scan;
+mod text;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
 pub use documents::{DocumentReader, InProcess, document, shortfall};
 pub use extract::{Extraction, Format, Limits as ExtractLimits};
 pub use lang::Parsed;
-pub use outline::{extensions, languages, outline_all, read_text, structure, summary};
+pub use outline::{extensions, languages, outline_all, structure, summary};
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions};
+pub use text::{FileText, Unshown, read_text};

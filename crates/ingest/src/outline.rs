@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use extract::Extracted;
 use index::{Index, Unoutlined};
 use lang::{Language, Limits, Parsed};
 use model::{ContentHash, Definition, DocId, Outline, RelPath, Uses};
 use policy::Guard;
 
 use crate::IngestError;
+use crate::text::read_text;
 
 /// Documents whose outlines become durable together.
 const BATCH: usize = 256;
@@ -65,14 +65,6 @@ pub fn summary(parsed: &Parsed) -> Outline {
         })
         .collect();
     Outline { definitions, uses }
-}
-
-/// The text of a file as it is indexed, and its hash; `None` where it may not or cannot be read as text.
-pub fn read_text(guard: &Guard, path: &RelPath, max_bytes: u64) -> Option<(String, ContentHash)> {
-    let bytes = guard.open(path).ok()?.read_all(max_bytes).ok()?;
-    let hash = ContentHash(*blake3::hash(&bytes).as_bytes());
-    let Extracted::Text(text) = extract::raw_text(bytes) else { return None };
-    (guard.policy().scan(text.text.as_bytes()).is_none()).then_some((text.text, hash))
 }
 
 /// Makes the outlines that are missing. What changes meanwhile is left to the next pass.
@@ -133,7 +125,8 @@ fn outline_batch(
 
 fn outline_of(guard: &Guard, document: &Unoutlined) -> Option<Outline> {
     let path = RelPath::from_walk(&document.path).ok()?;
-    let (text, hash) = read_text(guard, &path, Limits::default().max_bytes as u64)?;
+    let read = read_text(guard, &mut guard.open(&path).ok()?, Limits::default().max_bytes as u64).ok()?;
     // Another content than the one that is indexed will be looked at when that one is.
-    (hash == document.content_hash).then(|| structure(&document.path, &text).as_ref().map(summary))?
+    (read.content_hash == document.content_hash)
+        .then(|| structure(&document.path, &read.text).as_ref().map(summary))?
 }

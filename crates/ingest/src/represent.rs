@@ -1,11 +1,12 @@
 //! Turns one file into what the catalog stores of it: read, hash, scan for secrets, extract, cut.
 
+use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use discover::FoundFile;
 use extract::{Extracted, Format};
 use index::{DocChange, Known, NewRep};
-use model::{ContentHash, DocStatus, DocType, RepType, SkipReason, SourceType};
+use model::{Chunk, ContentHash, DocStatus, DocType, RepType, SkipReason, SourceType};
 use policy::{Guard, OpenError, OpenFile};
 
 use crate::chunk::{ChunkOptions, chunk_text, chunk_units};
@@ -64,22 +65,24 @@ impl Representer<'_> {
         let put = Put::of_open(found, &file);
         let size = file.size();
         let by_name = discover::classify(&found.path, &[]);
-        if !by_name.is_textual() || found.path.extension().is_some_and(|extension| extension == "rtf") {
-            let head = file.read_head(HEAD_BYTES as u64)?;
-            if let Some((format, doc_type)) = document(found.path.file_name(), &head)
-                && (self.pdf || format != Format::Pdf)
-            {
-                return self.document(found, known, file, put, format, doc_type);
-            }
-        }
         // Most files are what their name says: those are read once, and the others only as far as it takes to tell.
-        let (doc_type, bytes) = if by_name.is_textual() && size <= policy.max_bytes(by_name) {
-            let bytes = file.read_all(policy.max_bytes(by_name))?;
-            (discover::classify(&found.path, &bytes[..bytes.len().min(HEAD_BYTES)]), Some(bytes))
+        let bytes = if by_name.is_textual() && size <= policy.max_bytes(by_name) {
+            Some(file.read_all(policy.max_bytes(by_name))?)
         } else {
-            (discover::classify(&found.path, &file.read_head(HEAD_BYTES as u64)?), None)
+            None
         };
-        if !doc_type.is_textual() {
+        let head = match &bytes {
+            Some(bytes) => Cow::Borrowed(&bytes[..bytes.len().min(HEAD_BYTES)]),
+            None => Cow::Owned(file.read_head(HEAD_BYTES as u64)?),
+        };
+        let document =
+            document(found.path.file_name(), &head).filter(|(format, _)| self.pdf || *format != Format::Pdf);
+        let doc_type = match document {
+            Some((_, doc_type)) => doc_type,
+            None => discover::classify(&found.path, &head),
+        };
+        drop(head);
+        if document.is_none() && !doc_type.is_textual() {
             return Ok(put.skipped(doc_type, unsupported(doc_type)));
         }
         let limit = policy.max_bytes(doc_type);
@@ -94,81 +97,75 @@ impl Representer<'_> {
         if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
             return Ok(put.touched());
         }
-        let text = match extract::raw_text(bytes) {
-            Extracted::Text(text) => text,
-            Extracted::Skip(reason) => return Ok(put.hashed(content_hash).skipped(doc_type, reason)),
-        };
-        if let Some(secret) = policy.scan(text.text.as_bytes()) {
-            let reason = SkipReason::Secret { rule: secret.rule.to_string() };
-            return Ok(put.hashed(content_hash).skipped(doc_type, reason));
-        }
-        let mut rep_hash = blake3::Hasher::new();
-        rep_hash.update(text.text.as_bytes()).update(self.fingerprint.as_bytes());
-        let rep = NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
-            meta_json: serde_json::json!({ "encoding": text.encoding, "lossy": text.lossy }).to_string(),
-            chunks: chunk_text(&found.path, doc_type, &text.text, self.chunking),
-        };
-        Ok(put.hashed(content_hash).indexed(doc_type, rep))
+        let put = put.hashed(content_hash);
+        Ok(match document {
+            Some((format, _)) => self.document(found, put, format, doc_type, &bytes),
+            None => match extract::raw_text(bytes) {
+                Extracted::Skip(reason) => put.skipped(doc_type, reason),
+                Extracted::Text(text) => {
+                    let meta = serde_json::json!({ "encoding": text.encoding, "lossy": text.lossy });
+                    self.indexed(put, doc_type, &text.text, &meta, || {
+                        chunk_text(&found.path, doc_type, &text.text, self.chunking)
+                    })
+                }
+            },
+        })
     }
 
     /// The change for a document whose text has to be dug out.
     fn document(
         &self,
         found: &FoundFile,
-        known: Option<&Known>,
-        mut file: OpenFile,
         put: Put,
         format: Format,
         doc_type: DocType,
-    ) -> Result<DocChange, OpenError> {
-        let policy = self.guard.policy();
-        let (size, limit) = (file.size(), policy.max_bytes(doc_type));
-        if size > limit {
-            return Ok(put.skipped(doc_type, SkipReason::TooLarge { size, limit }));
-        }
-        let bytes = file.read_all(limit)?;
-        let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
-        if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
-            return Ok(put.touched());
-        }
-        let put = put.hashed(content_hash);
+        bytes: &[u8],
+    ) -> DocChange {
         // What is inside decides, not only its first bytes.
-        let format = extract::sniff(found.path.file_name(), &bytes).unwrap_or(format);
-        let extraction = match self.reader.read(format, found.path.file_name(), &bytes) {
+        let format = extract::sniff(found.path.file_name(), bytes).unwrap_or(format);
+        let extraction = match self.reader.read(format, found.path.file_name(), bytes) {
             Ok(extraction) => extraction,
             // Not remembered by its time stamp: the next scan must try again.
             Err(message) => {
                 let put = Put { inode: 0, content_hash: None, ..put };
-                return Ok(put.failed(doc_type, format!("EXTRACT_FAILED: {message}")));
+                return put.failed(doc_type, format!("EXTRACT_FAILED: {message}"));
             }
         };
-        drop(bytes);
         if let Some(reason) = shortfall(&extraction) {
-            return Ok(put.skipped(doc_type, reason));
+            return put.skipped(doc_type, reason);
         }
+        let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
+        let meta = serde_json::json!({
+            "format": extraction.format.as_str(),
+            "title": extraction.title,
+            "parts": extraction.parts,
+            "diagnostics": left_out,
+        });
         let (text, _) = extraction.joined();
-        if let Some(secret) = policy.scan(text.as_bytes()) {
-            let reason = SkipReason::Secret { rule: secret.rule.to_string() };
-            return Ok(put.skipped(doc_type, reason));
+        self.indexed(put, doc_type, &text, &meta, || chunk_units(&found.path, &extraction, self.chunking))
+    }
+
+    /// The change for a file whose text is known, unless a secret in it holds it back.
+    fn indexed(
+        &self,
+        put: Put,
+        doc_type: DocType,
+        text: &str,
+        meta: &serde_json::Value,
+        chunks: impl FnOnce() -> Vec<Chunk>,
+    ) -> DocChange {
+        if let Some(secret) = self.guard.policy().scan(text.as_bytes()) {
+            return put.skipped(doc_type, SkipReason::Secret { rule: secret.rule.to_string() });
         }
         let mut rep_hash = blake3::Hasher::new();
         rep_hash.update(text.as_bytes()).update(self.fingerprint.as_bytes());
-        let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
         let rep = NewRep {
             rep_type: RepType::RawText,
             rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
-            meta_json: serde_json::json!({
-                "format": extraction.format.as_str(),
-                "title": extraction.title,
-                "parts": extraction.parts,
-                "diagnostics": left_out,
-            })
-            .to_string(),
-            chunks: chunk_units(&found.path, &extraction, self.chunking),
+            meta_json: meta.to_string(),
+            chunks: chunks(),
         };
-        Ok(put.indexed(doc_type, rep))
+        put.indexed(doc_type, rep)
     }
 
     fn open(&self, found: &FoundFile) -> Result<OpenFile, OpenError> {

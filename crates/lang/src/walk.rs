@@ -257,6 +257,10 @@ fn declare(
     lead: Lead,
     head: Option<(usize, usize)>,
 ) -> Option<u32> {
+    // A name that the parser made up to repair the text.
+    if declared.name.is_empty() {
+        return None;
+    }
     let limits = visit.limits;
     if visit.scopes.len() >= limits.max_depth {
         visit.shortfall.get_or_insert(Shortfall::TooDeep { limit: limits.max_depth });

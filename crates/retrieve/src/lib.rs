@@ -25,7 +25,7 @@ pub mod weights;
 pub use answer::{Answer, extractive_answer};
 pub use breakdown::Breakdown;
 pub use bundle::{
-    Bundle, Bundler, Corpus, Deterministic, Passage, Selection, Skip, Skipped, Source, Task, Why,
+    Bundle, Bundler, Deterministic, Passage, Repository, Selection, Skip, Skipped, Source, Task, Why,
 };
 pub use filter::{CompiledFilter, View};
 pub use route::{Routed, route};

@@ -39,6 +39,7 @@ mod tests {
 
     use super::*;
     use crate::arguments::Schema;
+    use crate::tool::tests::listed;
     use crate::tool::{Spec, or_failure};
 
     pub(super) fn specs() -> [Spec; 5] {
@@ -49,20 +50,8 @@ mod tests {
     /// [`SCHEMA_VERSION`].
     #[test]
     fn d130_d134_tools_list_snapshot() {
-        let tools: Vec<Value> = specs()
-            .iter()
-            .map(|spec| {
-                json!({
-                    "name": spec.name,
-                    "title": spec.title,
-                    "description": spec.description,
-                    "inputSchema": (spec.input)(),
-                    "outputSchema": or_failure(&(spec.output)()),
-                })
-            })
-            .collect();
-        let page = serde_json::to_string_pretty(&json!({ "schemaVersion": SCHEMA_VERSION, "tools": tools }));
-        insta::assert_snapshot!("tools_list", page.unwrap());
+        let page = listed(SCHEMA_VERSION, &specs(), &or_failure);
+        insta::assert_snapshot!("tools_list", page);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The envelope of the repo specification, section 11, around every answer, and the audit line behind it.
 
+use std::sync::Arc;
+
 use engine::repo::{AuditLog, AuditRecord};
 use model::{ErrorCode, Failure};
 use serde_json::{Map, Value, json};
@@ -8,7 +10,7 @@ use crate::service::ToolResult;
 use crate::tool::{Ended, Envelope, Output};
 
 pub(crate) struct RepoEnvelope {
-    pub(crate) log: AuditLog,
+    pub(crate) log: Arc<AuditLog>,
     pub(crate) max_bytes: u64,
 }
 
@@ -237,7 +239,8 @@ mod tests {
 
     #[test]
     fn r049_prompts_leave_only_their_length() {
-        let envelope = RepoEnvelope { log: AuditLog::new(std::path::Path::new("/nowhere")), max_bytes: 1000 };
+        let envelope =
+            RepoEnvelope { log: AuditLog::new(std::path::Path::new("/nowhere")).into(), max_bytes: 1000 };
         let noted = envelope.note(&json!({
             "prompt": "secret plan", "path": "a.py", "top_k": 3, "budget": {"max_files": 2}, "include_tests": true
         }));

@@ -16,7 +16,7 @@ mod status;
 
 use std::sync::Arc;
 
-use engine::repo::{AuditLog, Repo};
+use engine::repo::Repo;
 use model::Failure;
 
 use crate::tool::{Envelope, Invocation, Output, Spec, Tool};
@@ -40,18 +40,15 @@ pub struct RepoTools {
 pub(crate) struct Context {
     repo: Repo,
     limits: Limits,
-    log: AuditLog,
 }
 
 /// A new tool is one file and one line here.
 pub(crate) fn tools(of: &RepoTools) -> Vec<Tool> {
-    let data_dir = &of.repo.config().data_dir;
     let envelope: Arc<dyn Envelope> = Arc::new(RepoEnvelope {
-        log: AuditLog::new(data_dir),
+        log: Arc::clone(of.repo.log()),
         max_bytes: of.limits.max_total_bytes_per_response,
     });
-    let context =
-        Arc::new(Context { repo: of.repo.clone(), limits: of.limits, log: AuditLog::new(data_dir) });
+    let context = Arc::new(Context { repo: of.repo.clone(), limits: of.limits });
     let tool = |spec, run| enclosed(&envelope, &context, spec, run);
     vec![
         tool(status::SPEC, |context, invocation| Box::pin(status::run(context, invocation))),
@@ -91,10 +88,9 @@ fn incomplete(is_complete: bool) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
     use crate::arguments::Schema;
+    use crate::tool::tests::listed;
 
     fn specs() -> [Spec; 10] {
         [
@@ -114,20 +110,8 @@ mod tests {
     /// What `tools/list` shows, as one file that a reviewer reads. Whoever changes it raises [`SCHEMA_VERSION`].
     #[test]
     fn r039_to_r049_tools_list_snapshot() {
-        let tools: Vec<Value> = specs()
-            .iter()
-            .map(|spec| {
-                json!({
-                    "name": spec.name,
-                    "title": spec.title,
-                    "description": spec.description,
-                    "inputSchema": (spec.input)(),
-                    "outputSchema": envelope::published(&(spec.output)()),
-                })
-            })
-            .collect();
-        let page = serde_json::to_string_pretty(&json!({ "schemaVersion": SCHEMA_VERSION, "tools": tools }));
-        insta::assert_snapshot!("tools_list", page.unwrap());
+        let page = listed(SCHEMA_VERSION, &specs(), &envelope::published);
+        insta::assert_snapshot!("tools_list", page);
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "path": { "type": "string", "description": "Relative to the root, or absolute below it; either slash." },
+            "path": schema::path(),
             "start_line": schema::lines("First line, from 1; 1 unless given."),
             "end_line": schema::lines("Last line, included.")
         },

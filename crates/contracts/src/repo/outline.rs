@@ -8,7 +8,7 @@ use model::{ErrorCode, Failure, Symbol};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{Context, output, schema};
 use crate::arguments::typed;
 use crate::tool::{Invocation, Output, Spec};
 
@@ -18,7 +18,7 @@ pub(super) const SPEC: Spec = Spec {
     description: "The declarations of one source file, nested and conditional ones included, with signature, line range, \
                   first documentation line and scope. A file that does not parse has an empty list, and a warning says why.",
     input,
-    output: schema,
+    output: result,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(30),
 };
@@ -28,13 +28,13 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "path": { "type": "string", "description": "Relative to the root, or absolute below it; either slash." }
+            "path": schema::path()
         },
         "required": ["path"]
     })
 }
 
-fn schema() -> Value {
+fn result() -> Value {
     json!({
         "type": "object",
         "properties": {

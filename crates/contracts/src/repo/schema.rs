@@ -7,6 +7,10 @@ pub(super) fn lines(what: &str) -> Value {
     json!({ "type": "integer", "description": what })
 }
 
+pub(super) fn path() -> Value {
+    json!({ "type": "string", "description": "Relative to the root, or absolute below it; either slash." })
+}
+
 pub(super) fn glob() -> Value {
     json!({
         "type": "string",

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{Failure, Filter, IndexChoice, Query, RelPath};
-use retrieve::{Bundle, Bundler, Corpus, Deterministic, Passage, Source, Task};
+use retrieve::{Bundle, Bundler, Deterministic, Passage, Repository, Source, Task};
 
 use super::files::read;
 use super::search::find;
@@ -31,13 +31,13 @@ impl Repo {
                 let is_complete = self.settled(call).await?;
                 let (shared, view) = (self.shared(), Arc::clone(&self.config.view));
                 let bundle = blocking(call, move || {
-                    let corpus = Now {
+                    let repository = Now {
                         shared: &shared,
                         view: &view,
                         retrieval: request.retrieval,
                         read: RefCell::default(),
                     };
-                    Deterministic.bundle(&request.task, &corpus)
+                    Deterministic.bundle(&request.task, &repository)
                 })
                 .await?;
                 Ok((bundle, is_complete))
@@ -68,7 +68,7 @@ struct Now<'a> {
     read: RefCell<HashMap<String, Option<Source>>>,
 }
 
-impl Corpus for Now<'_> {
+impl Repository for Now<'_> {
     fn search(&self, text: &str, k: usize) -> Result<Vec<Passage>, Failure> {
         let query = Query { text: text.to_owned(), k, index: IndexChoice::Both, filter: Filter::default() };
         let hits = find(self.shared, self.view, &query, self.retrieval)?;

@@ -6,8 +6,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 
 use discover::{Found, walk};
+use ingest::{Unshown, read_text};
 use model::{DocType, ErrorCode, Failure, Filter, RelPath};
-use policy::Guard;
+use policy::{Guard, OpenError};
 use retrieve::CompiledFilter;
 
 use super::Repo;
@@ -132,35 +133,32 @@ impl Repo {
     }
 }
 
-/// A whole text through the guarded door.
+/// A whole text, within what the view shows.
 pub(super) fn read(guard: &Guard, view: &RepoView, path: &RelPath) -> Result<String, Failure> {
     let mut file = guard.open(path).map_err(refusal)?;
-    if file.size() > view.max_file_bytes {
-        let (size, limit) = (file.size(), view.max_file_bytes);
-        return Err(Failure::new(
+    match read_text(guard, &mut file, view.max_file_bytes) {
+        Ok(read) => Ok(read.text),
+        Err(Unshown::Open(OpenError::TooLarge { size, limit })) => Err(Failure::new(
             ErrorCode::LimitExceeded,
             format!("the file has {size} bytes, more than max_file_bytes ({limit})"),
         )
-        .hint("Search for what you need of it, or raise max_file_bytes in repo_mcp.toml."));
+        .hint("Search for what you need of it, or raise max_file_bytes in repo_mcp.toml.")),
+        Err(Unshown::Open(error)) => Err(refusal(error)),
+        Err(Unshown::NotText) => Err(Failure::new(ErrorCode::BinarySkipped, "the file is not text")
+            .hint("Only text files can be opened.")),
+        Err(Unshown::Secret) => {
+            Err(Failure::new(ErrorCode::Forbidden, "the file's content matches a secret rule")
+                .hint("Take the secret out of the file; files that hold one are never shown."))
+        }
     }
-    let bytes = file.read_all(view.max_file_bytes).map_err(refusal)?;
-    let extract::Extracted::Text(text) = extract::raw_text(bytes) else {
-        return Err(Failure::new(ErrorCode::BinarySkipped, "the file is not text")
-            .hint("Only text files can be opened."));
-    };
-    if guard.policy().scan(text.text.as_bytes()).is_some() {
-        return Err(Failure::new(ErrorCode::Forbidden, "the file's content matches a secret rule")
-            .hint("Take the secret out of the file; files that hold one are never shown."));
-    }
-    Ok(text.text)
 }
 
 /// The policy's own words, with what to do about them.
-pub(super) fn refusal(error: policy::OpenError) -> Failure {
+fn refusal(error: OpenError) -> Failure {
     let hint = match &error {
-        policy::OpenError::Denied(denied) => denied.hint(),
-        policy::OpenError::OutsideRoot => "Use a path below the repository's root.",
-        policy::OpenError::NotAFile { .. } => "Use list_files to see the files there are.",
+        OpenError::Denied(denied) => denied.hint(),
+        OpenError::OutsideRoot => "Use a path below the repository's root.",
+        OpenError::NotAFile { .. } => "Use list_files to see the files there are.",
         _ => return Failure::from(error),
     };
     Failure::from(error).hint(hint)

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use model::{ErrorCode, Failure};
 
 use crate::api::Call;
-use crate::engine::{Engine, Shared};
+use crate::engine::{Engine, Shared, blocking};
 
 pub use audit::{AuditLog, AuditRecord};
 pub use bundle::BundleRequest;
@@ -48,6 +48,7 @@ pub struct RepoConfig {
 pub struct Repo {
     engine: Arc<Engine>,
     config: RepoConfig,
+    log: Arc<AuditLog>,
 }
 
 /// How far the index is.
@@ -55,8 +56,7 @@ pub struct Repo {
 pub struct RepoStatus {
     pub root: String,
     pub data_dir: String,
-    /// A whole pass over the files has ended.
-    pub is_indexed: bool,
+    /// A pass over the files is under way.
     pub is_running: bool,
     /// When the index last caught up with the files on request: RFC 3339.
     pub last_refresh: Option<String>,
@@ -67,7 +67,8 @@ pub struct RepoStatus {
 
 impl Repo {
     pub fn new(engine: &Arc<Engine>, config: RepoConfig) -> Repo {
-        Repo { engine: Arc::clone(engine), config }
+        let log = Arc::new(AuditLog::new(&config.data_dir));
+        Repo { engine: Arc::clone(engine), config, log }
     }
 
     pub fn root(&self) -> &Path {
@@ -78,13 +79,18 @@ impl Repo {
         &self.config
     }
 
+    /// What was called. The clones of a repository share it.
+    pub fn log(&self) -> &Arc<AuditLog> {
+        &self.log
+    }
+
     pub async fn status(&self, call: &Call) -> Result<RepoStatus, Failure> {
         let shared = self.shared();
         let repo = self.clone();
         self.engine
             .audited(
                 call,
-                crate::engine::blocking(call, move || {
+                blocking(call, move || {
                     let progress = shared.progress();
                     let index = shared.index();
                     let view = &repo.config.view;
@@ -93,7 +99,6 @@ impl Repo {
                     Ok(RepoStatus {
                         root: repo.root().display().to_string(),
                         data_dir: repo.config.data_dir.display().to_string(),
-                        is_indexed: !progress.running,
                         is_running: progress.running,
                         last_refresh: last,
                         files,

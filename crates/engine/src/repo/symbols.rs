@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use index::Snapshot;
-use model::{Definition, ErrorCode, Failure, Outline, ReferenceKind, RelPath, ScopeKind, Symbol, SymbolKind};
+use model::{
+    Definition, DocType, ErrorCode, Failure, Outline, ReferenceKind, RelPath, ScopeKind, Symbol, SymbolKind,
+};
 use policy::Guard;
 
 use super::Repo;
@@ -110,41 +112,22 @@ impl Repo {
         path: Option<String>,
         limit: usize,
     ) -> Result<Definitions, Failure> {
-        self.engine
-            .audited(call, async {
-                let name = Name::parse(&symbol)?;
-                let is_settled = self.settled(call).await?;
-                self.engine.want_outlines();
-                let (shared, repo) = (self.shared(), self.clone());
-                blocking(call, move || {
-                    let within = path.map(|path| repo.resolve(&path)).transpose()?;
-                    let files = Files::holding(&shared, &repo.config.view, &name, within.as_ref())?;
-                    let mut found = Vec::new();
-                    for (path, outline) in &files.outlines {
-                        let Some(outline) = outline else { continue };
-                        let declared =
-                            outline.definitions.iter().filter(|each| name.is_declared_by(&each.qualified));
-                        found.extend(declared.map(|each| definition(path, each)));
-                    }
-                    found.sort_by(|a, b| {
-                        (&a.path, a.start_line, a.end_line, &a.symbol).cmp(&(
-                            &b.path,
-                            b.start_line,
-                            b.end_line,
-                            &b.symbol,
-                        ))
-                    });
-                    let total = found.len();
-                    found.truncate(limit);
-                    Ok(Definitions {
-                        definitions: found,
-                        total,
-                        is_complete: is_settled && files.is_complete,
-                    })
-                })
-                .await
-            })
-            .await
+        self.about(call, symbol, path, move |asked| {
+            let mut found = Vec::new();
+            for (path, outline) in &asked.files.outlines {
+                let declared = outline.iter().flat_map(|outline| &outline.definitions);
+                let declared = declared.filter(|each| asked.name.is_declared_by(&each.qualified));
+                found.extend(declared.map(|each| definition(path, each)));
+            }
+            let place = |each: &DefinitionFound| (each.start_line, each.end_line);
+            found.sort_by(|a, b| {
+                a.path.cmp(&b.path).then(place(a).cmp(&place(b))).then_with(|| a.symbol.cmp(&b.symbol))
+            });
+            let total = found.len();
+            found.truncate(limit);
+            Definitions { definitions: found, total, is_complete: asked.files.is_complete }
+        })
+        .await
     }
 
     /// Where a name is used.
@@ -155,6 +138,37 @@ impl Repo {
         path: Option<String>,
         limit: usize,
     ) -> Result<References, Failure> {
+        self.about(call, symbol, path, move |asked| {
+            let Asked { guard, view, name, files } = asked;
+            let mut found: Vec<ReferenceFound> = Vec::new();
+            let mut total = 0;
+            for (path, outline) in &files.outlines {
+                let uses = match outline {
+                    Some(outline) => name.uses(path, outline),
+                    None => words_in(guard, view, path, &name),
+                };
+                total += uses.len();
+                if found.len() < limit {
+                    // What has moved since it was indexed is not shown in the wrong place.
+                    let (shown, lost) = with_evidence(guard, view, path, uses, &name);
+                    total -= lost;
+                    found.extend(shown);
+                }
+            }
+            found.truncate(limit);
+            References { references: found, total, is_complete: files.is_complete }
+        })
+        .await
+    }
+
+    /// Answers a question about a name from the outlines of the files that hold it.
+    async fn about<T: Send + 'static>(
+        &self,
+        call: &Call,
+        symbol: String,
+        path: Option<String>,
+        answer: impl FnOnce(Asked<'_>) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
         self.engine
             .audited(call, async {
                 let name = Name::parse(&symbol)?;
@@ -164,29 +178,22 @@ impl Repo {
                 blocking(call, move || {
                     let within = path.map(|path| repo.resolve(&path)).transpose()?;
                     let view = &repo.config.view;
-                    let files = Files::holding(&shared, view, &name, within.as_ref())?;
-                    let mut found: Vec<ReferenceFound> = Vec::new();
-                    let mut total = 0;
-                    for (path, outline) in &files.outlines {
-                        let uses = match outline {
-                            Some(outline) => name.uses(path, outline),
-                            None => words_in(&shared.guard, view, path, &name),
-                        };
-                        total += uses.len();
-                        if found.len() < limit {
-                            // What has moved since it was indexed is not shown in the wrong place.
-                            let shown = with_evidence(&shared.guard, view, path, uses, &name);
-                            total -= shown.1;
-                            found.extend(shown.0);
-                        }
-                    }
-                    found.truncate(limit);
-                    Ok(References { references: found, total, is_complete: is_settled && files.is_complete })
+                    let mut files = Files::holding(&shared, view, &name, within.as_ref())?;
+                    files.is_complete &= is_settled;
+                    Ok(answer(Asked { guard: &shared.guard, view, name, files }))
                 })
                 .await
             })
             .await
     }
+}
+
+/// What a question about a name is answered from.
+struct Asked<'a> {
+    guard: &'a Guard,
+    view: &'a RepoView,
+    name: Name,
+    files: Files,
 }
 
 fn definition(path: &str, each: &Definition) -> DefinitionFound {
@@ -359,18 +366,10 @@ fn candidates(
     paths
 }
 
-/// Uses in a text without structure: the lines that hold the name as a word.
+/// Uses in code without structure: the lines that hold the name as a word.
 fn words_in(guard: &Guard, view: &RepoView, path: &str, name: &Name) -> Vec<ReferenceFound> {
-    let Some(text) = RelPath::from_walk(path).ok().and_then(|path| read(guard, view, &path).ok()) else {
-        return Vec::new();
-    };
-    let is_code = matches!(
-        discover::classify(&RelPath::from_walk(path).expect("it was read"), &[]),
-        model::DocType::Code
-    );
-    if !is_code {
-        return Vec::new();
-    }
+    let code = RelPath::from_walk(path).ok().filter(|path| discover::classify(path, &[]) == DocType::Code);
+    let Some(text) = code.and_then(|path| read(guard, view, &path).ok()) else { return Vec::new() };
     (1..)
         .zip(text.lines())
         .filter(|(_, line)| holds_word(line, &name.last))

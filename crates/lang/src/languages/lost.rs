@@ -1,6 +1,7 @@
 //! Declarations that a parser lost in a text with errors, found again by their first words.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use regex::Regex;
 
@@ -26,27 +27,53 @@ pub(super) fn find(visit: &mut Visit<'_>, pattern: &Regex) {
         if known.contains(&line(row)) || KEYWORDS.contains(&name.as_str()) {
             continue;
         }
-        let start = whole.end() - whole.as_str().trim_start().len();
-        let end = body_end(source, name.end());
-        let head = source[start..end].find(['{', ';', '\n']).map_or(end, |length| start + length);
-        let word = found.name("word").map_or("", |word| word.as_str());
-        let declared = Declared {
-            kind: kind(word),
-            name: name.as_str().to_owned(),
-            name_row: row,
-            owner: None,
-            start,
-            start_row: row - source[start..name.start()].matches('\n').count(),
-            end_row: row + source[name.start()..end].matches('\n').count(),
-            head_end: head.max(name.end()),
-            signature: None,
-            returns: None,
-            decorators: Vec::new(),
-            doc: None,
-            opens: None,
-            look_inside: false,
+        let extent = Extent {
+            start: whole.end() - whole.as_str().trim_start().len(),
+            name: name.range(),
+            end: body_end(source, name.end()),
+            row,
         };
+        let word = found.name("word").map_or("", |word| word.as_str());
+        let declared = declared(source, kind(word), name.as_str().to_owned(), &extent, &['{', ';', '\n']);
         walk::add(visit, declared);
+    }
+}
+
+/// Where a declaration stands in a text, in bytes.
+pub(super) struct Extent {
+    pub(super) start: usize,
+    pub(super) name: Range<usize>,
+    pub(super) end: usize,
+    /// Of the name.
+    pub(super) row: usize,
+}
+
+/// A declaration that was found by its words, with nothing inside it. Its signature ends at the first of `stops`.
+pub(super) fn declared(
+    source: &str,
+    kind: SymbolKind,
+    name: String,
+    extent: &Extent,
+    stops: &[char],
+) -> Declared {
+    let Extent { start, name: at, end, row } = extent;
+    let rows = |from: usize, to: usize| source[from..to].matches('\n').count();
+    let head = source[*start..*end].find(stops).map_or(*end, |length| start + length);
+    Declared {
+        kind,
+        name,
+        name_row: *row,
+        owner: None,
+        start: *start,
+        start_row: row - rows(*start, at.start),
+        end_row: row + rows(at.start, *end),
+        head_end: head.max(at.end),
+        signature: None,
+        returns: None,
+        decorators: Vec::new(),
+        doc: None,
+        opens: None,
+        look_inside: false,
     }
 }
 

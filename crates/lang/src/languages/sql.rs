@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
+use super::lost::{self, Extent};
+use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::{Visit, line};
 use crate::walk;
 use model::ReferenceKind;
@@ -130,32 +131,19 @@ fn recover(visit: &mut Visit<'_>) {
             _ => SymbolKind::Function,
         };
         let whole = found.get(0).map_or("", |all| all.as_str());
-        let start = name.end() - whole.trim_start().len();
-        let start_row = row - source[start..name.start()].matches('\n').count();
-        let end = statement_end(source, name.end());
+        let extent = Extent {
+            start: name.end() - whole.trim_start().len(),
+            name: name.range(),
+            end: statement_end(source, name.end()),
+            row,
+        };
         let plain: String = name.as_str().chars().filter(|c| !matches!(c, '"' | '`' | '[' | ']')).collect();
         let bare = plain.rsplit('.').next().unwrap_or(&plain).to_owned();
         if bare.is_empty() {
             continue;
         }
         let owner = plain.rsplit_once('.').map(|(owner, _)| owner.to_owned());
-        let head = source[start..end].find(['$', ';', '\n']).map_or(end, |length| start + length);
-        let declared = Declared {
-            kind,
-            name: bare,
-            name_row: row,
-            owner: None,
-            start,
-            start_row,
-            end_row: row + source[name.start()..end].matches('\n').count(),
-            head_end: head.max(name.end()),
-            signature: None,
-            returns: None,
-            decorators: Vec::new(),
-            doc: None,
-            opens: None,
-            look_inside: false,
-        };
+        let declared = lost::declared(source, kind, bare, &extent, &['$', ';', '\n']);
         walk::add(visit, declared.owner(owner));
     }
 }

@@ -181,3 +181,9 @@ fn the_limit_on_references_is_kept_and_noted() {
     assert_eq!(parsed.references.len(), 10);
     assert_eq!(parsed.shortfall, Some(Shortfall::TooMany { what: "references", limit: 10 }));
 }
+
+#[test]
+fn a_declaration_without_a_name_is_none() {
+    let parsed = parse(Language::Haskell, "class );class ;\n---\n", &Limits::default());
+    assert!(parsed.symbols.iter().all(|symbol| !symbol.name.is_empty()), "{:?}", parsed.symbols);
+}

@@ -7,7 +7,7 @@ use model::Failure;
 use super::budget::Budget;
 use super::keywords::keywords;
 use super::ranges::{Range, Words, ranges};
-use super::{Bundle, Bundler, Corpus, Selection, Skip, Skipped, Source, Task};
+use super::{Bundle, Bundler, Repository, Selection, Skip, Skipped, Source, Task};
 use crate::matcher::Matcher;
 use crate::parse::Parsed;
 use crate::place::Place;
@@ -59,15 +59,15 @@ struct FileRead {
 }
 
 impl Bundler for Deterministic {
-    fn bundle(&self, task: &Task, corpus: &dyn Corpus) -> Result<Bundle, Failure> {
+    fn bundle(&self, task: &Task, repository: &dyn Repository) -> Result<Bundle, Failure> {
         let parsed = Parsed::new(&task.prompt);
-        let (queries, mut found, counts) = search(task, &parsed, corpus)?;
+        let (queries, mut found, counts) = search(task, &parsed, repository)?;
         let tests = task.include_tests.unwrap_or_else(|| parsed.mentions(TEST_WORDS));
         if !tests {
             found.retain(|path, _| Place::of(path) != Place::Test);
         }
         let mut bundle = Bundle { queries, found: counts.0, distinct: counts.1, ..Bundle::default() };
-        let mut read = read(task, &parsed, found, corpus, &mut bundle.skipped);
+        let mut read = read(task, &parsed, found, repository, &mut bundle.skipped);
         let all = read.len();
         let best =
             read.iter().filter_map(|file| file.ranges.first()).fold(0.0_f32, |best, r| best.max(r.worth));
@@ -81,7 +81,7 @@ impl Bundler for Deterministic {
 type Gathered = (Vec<String>, BTreeMap<String, FileFound>, (usize, usize));
 
 /// All searches, and what they found by file.
-fn search(task: &Task, parsed: &Parsed, corpus: &dyn Corpus) -> Result<Gathered, Failure> {
+fn search(task: &Task, parsed: &Parsed, repository: &dyn Repository) -> Result<Gathered, Failure> {
     let names = parsed.identifiers.len();
     let mut queries = vec![task.prompt.clone()];
     queries.extend(keywords(parsed).into_iter().filter(|word| *word != task.prompt));
@@ -94,7 +94,7 @@ fn search(task: &Task, parsed: &Parsed, corpus: &dyn Corpus) -> Result<Gathered,
             n if n <= names => (NAME_SHARE, (task.hits / 4).max(5)),
             _ => (WORD_SHARE, (task.hits / 4).max(5)),
         };
-        let passages = corpus.search(query, k.min(task.hits.max(1)))?;
+        let passages = repository.search(query, k.min(task.hits.max(1)))?;
         total += passages.len();
         let mut ranked: Vec<&str> = Vec::new();
         for passage in &passages {
@@ -126,7 +126,7 @@ fn read(
     task: &Task,
     parsed: &Parsed,
     found: BTreeMap<String, FileFound>,
-    corpus: &dyn Corpus,
+    repository: &dyn Repository,
     skipped: &mut Vec<Skipped>,
 ) -> Vec<FileRead> {
     let mut files: Vec<(String, FileFound)> = found.into_iter().collect();
@@ -136,7 +136,7 @@ fn read(
 
     let terms = parsed.content_terms();
     let matcher = Matcher::of_terms(terms.iter().copied());
-    let sources: Vec<Option<Source>> = files.iter().map(|(path, _)| corpus.source(path)).collect();
+    let sources: Vec<Option<Source>> = files.iter().map(|(path, _)| repository.source(path)).collect();
     let mut holders = vec![0u32; terms.len()];
     for source in sources.iter().flatten() {
         let mut seen = vec![false; terms.len()];
@@ -256,7 +256,7 @@ mod tests {
     /// Files by name; a search finds every file that holds a word of the query, in the order of the names.
     struct Folder(BTreeMap<&'static str, String>);
 
-    impl Corpus for Folder {
+    impl Repository for Folder {
         fn search(&self, text: &str, k: usize) -> Result<Vec<Passage>, Failure> {
             let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
             let hits =
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn a_file_that_is_gone_is_a_skip() {
         struct Gone;
-        impl Corpus for Gone {
+        impl Repository for Gone {
             fn search(&self, _: &str, _: usize) -> Result<Vec<Passage>, Failure> {
                 Ok(vec![Passage { path: "a".into(), start_line: 1, end_line: 2 }])
             }

@@ -25,11 +25,11 @@ pub struct Task {
 
 /// Puts a bundle together. One that asks a model would be another implementation of it, for the same callers.
 pub trait Bundler {
-    fn bundle(&self, task: &Task, corpus: &dyn Corpus) -> Result<Bundle, Failure>;
+    fn bundle(&self, task: &Task, repository: &dyn Repository) -> Result<Bundle, Failure>;
 }
 
 /// What a bundler may ask of the repository: all of it under the policy of now.
-pub trait Corpus {
+pub trait Repository {
     /// The best passages, best first.
     fn search(&self, text: &str, k: usize) -> Result<Vec<Passage>, Failure>;
 

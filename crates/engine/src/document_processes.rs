@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ingest::{DocumentReader, ExtractLimits, Extraction, Format};
+use ingest::{DocumentReader, ExtractLimits, Extraction, Format, InProcess};
 use model::SkipReason;
 use serde::{Deserialize, Serialize};
 
@@ -35,43 +35,43 @@ struct Header {
 
 /// The pool. As many children as there are threads that read at the same time, and none before the first document.
 #[derive(Debug)]
-pub struct Workers {
+pub struct DocumentProcesses {
     program: PathBuf,
     arguments: Vec<OsString>,
     limits: ExtractLimits,
-    idle: Mutex<Vec<Worker>>,
+    idle: Mutex<Vec<Process>>,
 }
 
-impl Workers {
-    pub fn new(program: PathBuf, arguments: Vec<OsString>) -> Workers {
-        Workers { program, arguments, limits: ExtractLimits::default(), idle: Mutex::default() }
+impl DocumentProcesses {
+    pub fn new(program: PathBuf, arguments: Vec<OsString>) -> DocumentProcesses {
+        DocumentProcesses { program, arguments, limits: ExtractLimits::default(), idle: Mutex::default() }
     }
 
     /// The same with other limits.
-    pub fn with_limits(self, limits: ExtractLimits) -> Workers {
-        Workers { limits, ..self }
+    pub fn with_limits(self, limits: ExtractLimits) -> DocumentProcesses {
+        DocumentProcesses { limits, ..self }
     }
 
-    fn worker(&self) -> io::Result<Worker> {
+    fn idle_one(&self) -> io::Result<Process> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
-            Some(worker) => Ok(worker),
-            None => Worker::start(&self.program, &self.arguments),
+            Some(process) => Ok(process),
+            None => Process::start(&self.program, &self.arguments),
         }
     }
 }
 
-impl DocumentReader for Workers {
+impl DocumentReader for DocumentProcesses {
     fn read(&self, format: Format, name: &str, bytes: &[u8]) -> Result<Extraction, String> {
         let header = Header { format, name: name.to_owned(), limits: self.limits.clone() };
         let patience = self.limits.max_time.unwrap_or(Duration::from_secs(60)) + GRACE;
-        let mut worker = self
-            .worker()
+        let mut process = self
+            .idle_one()
             .map_err(|error| format!("the process that reads documents could not be started: {error}"))?;
-        let reason = match worker.ask(&header, bytes, patience) {
+        let reason = match process.ask(&header, bytes, patience) {
             Ok(extraction) => {
-                if worker.documents < MAX_DOCUMENTS {
-                    self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+                if process.documents < MAX_DOCUMENTS {
+                    self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
                 }
                 return Ok(extraction);
             }
@@ -105,15 +105,15 @@ enum Lost {
 
 /// One child and the thread that listens to it.
 #[derive(Debug)]
-struct Worker {
+struct Process {
     child: Child,
     input: ChildStdin,
     answers: Receiver<Vec<u8>>,
     documents: u32,
 }
 
-impl Worker {
-    fn start(program: &PathBuf, arguments: &[OsString]) -> io::Result<Worker> {
+impl Process {
+    fn start(program: &PathBuf, arguments: &[OsString]) -> io::Result<Process> {
         let mut child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -134,7 +134,7 @@ impl Worker {
                 }
             }
         })?;
-        Ok(Worker { child, input, answers, documents: 0 })
+        Ok(Process { child, input, answers, documents: 0 })
     }
 
     fn ask(&mut self, header: &Header, bytes: &[u8], patience: Duration) -> Result<Extraction, Lost> {
@@ -149,7 +149,7 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for Process {
     fn drop(&mut self) {
         // It holds nothing that a sudden end could lose.
         let _ = self.child.kill();
@@ -194,7 +194,8 @@ pub fn serve_documents(from: &mut impl Read, to: &mut impl Write) -> io::Result<
         from.read_exact(&mut length)?;
         let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
         from.read_exact(&mut bytes)?;
-        let extraction = extract::extract(header.format, &header.name, &bytes, &header.limits);
+        let reader = InProcess { limits: header.limits };
+        let extraction = reader.read(header.format, &header.name, &bytes).map_err(io::Error::other)?;
         let answer = serde_json::to_vec(&extraction).map_err(io::Error::other)?;
         to.write_all(&(answer.len() as u64).to_le_bytes())?;
         to.write_all(&answer)?;
@@ -206,9 +207,9 @@ pub fn serve_documents(from: &mut impl Read, to: &mut impl Write) -> io::Result<
 mod tests {
     use super::*;
 
-    fn workers(script: &str) -> Workers {
+    fn processes(script: &str) -> DocumentProcesses {
         let limits = ExtractLimits { max_time: Some(Duration::ZERO), ..ExtractLimits::default() };
-        Workers::new("/bin/sh".into(), vec!["-c".into(), script.into()]).with_limits(limits)
+        DocumentProcesses::new("/bin/sh".into(), vec!["-c".into(), script.into()]).with_limits(limits)
     }
 
     #[test]
@@ -216,13 +217,13 @@ mod tests {
         for script in
             ["exit 3", "kill -9 $$", "head -c 4 >/dev/null; exit 0", "echo nonsense-that-is-long-enough"]
         {
-            let pool = workers(script);
+            let pool = processes(script);
             for _ in 0..2 {
                 let answer = pool.read(Format::Pdf, "a.pdf", b"%PDF-1.4").unwrap();
                 assert!(matches!(answer.skip, Some(SkipReason::Damaged { .. })), "{script}: {answer:?}");
             }
         }
-        let missing = Workers::new("/nowhere/at/all".into(), Vec::new());
+        let missing = DocumentProcesses::new("/nowhere/at/all".into(), Vec::new());
         assert!(missing.read(Format::Pdf, "a.pdf", b"").unwrap_err().contains("could not be started"));
     }
 

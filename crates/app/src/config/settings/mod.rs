@@ -1,0 +1,142 @@
+//! Resolved settings: plain fields, checked against each other, for `wire` to hand out.
+#![allow(
+    dead_code,
+    reason = "resolved and checked whole; providers, media and payments read theirs once they exist"
+)]
+
+mod ingest;
+mod models;
+mod repo;
+mod security;
+mod server;
+mod x402;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use engine::Weights;
+
+use super::combine::Values;
+use super::error::{Problem, Problems};
+use super::keys::{Key, Spec};
+
+pub(crate) use ingest::{AudioMode, Chunking, ImageMode, Ingest, PdfMode};
+pub(crate) use models::{Models, Provider, Rag, SttProvider};
+pub(crate) use repo::Repo;
+pub(crate) use security::{Auth, KeychainEntry, SecretProvider, SecretSettings, Security};
+pub(crate) use server::{Listen, Server, ToolNames};
+pub(crate) use x402::X402;
+
+/// The effective configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The directory that is indexed: absolute, links resolved.
+    pub root: PathBuf,
+    /// Where the index lives: absolute, perhaps not there yet.
+    pub state_dir: PathBuf,
+    pub config_file: Option<PathBuf>,
+    pub server: Server,
+    pub ingest: Ingest,
+    pub chunking: Chunking,
+    pub rag: Rag,
+    pub security: Security,
+    pub models: Models,
+    pub secrets: SecretSettings,
+    pub x402: X402,
+    pub repo: Repo,
+    pub weights: Weights,
+    pub output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Output {
+    /// One JSON object per line instead of text.
+    pub json: bool,
+    pub quiet: bool,
+    /// Never ask, even on a terminal.
+    pub non_interactive: bool,
+}
+
+/// What is not a key of the table.
+#[derive(Debug, Clone)]
+pub(crate) struct Surroundings {
+    pub root: PathBuf,
+    pub state_dir: PathBuf,
+    pub config_file: Option<PathBuf>,
+    pub output: Output,
+    pub weights: Weights,
+    /// The repository tools are all that is served.
+    pub repo_alone: bool,
+    /// `repo_mcp.toml` could be read, or is not there.
+    pub repo_sound: bool,
+    /// Only the flag says this: a file that came with a folder must not.
+    pub force_insecure: bool,
+}
+
+impl Settings {
+    /// Turns values into settings and collects everything that does not fit together.
+    pub(crate) fn resolve(
+        values: &Values,
+        surroundings: Surroundings,
+        problems: &mut Problems,
+        warnings: &mut Vec<String>,
+    ) -> Settings {
+        let mut check = Check { values, problems, warnings };
+        let mut security = check.security();
+        let mut ingest = ingest::ingest(values);
+        let repo = check.repo(&surroundings);
+        if surroundings.repo_alone {
+            // The index is theirs alone, so it holds what they show: git's own rules do not decide that.
+            if !values.is_explicit(Key::IngestGitignore) {
+                ingest.gitignore = false;
+            }
+            ingest.max_file_bytes = ingest.max_file_bytes.min(repo.limits.max_file_bytes);
+            security.path_excludes.extend(repo.view.exclude_globs.iter().cloned());
+        }
+        Settings {
+            server: check.server(&security.auth, surroundings.force_insecure),
+            ingest,
+            chunking: check.chunking(),
+            rag: models::rag(values),
+            security,
+            models: check.models(),
+            secrets: security::secrets(values, &surroundings.state_dir),
+            x402: check.x402(),
+            repo,
+            root: surroundings.root,
+            state_dir: surroundings.state_dir,
+            config_file: surroundings.config_file,
+            output: surroundings.output,
+            weights: surroundings.weights,
+        }
+    }
+}
+
+struct Check<'a> {
+    values: &'a Values,
+    problems: &'a mut Problems,
+    warnings: &'a mut Vec<String>,
+}
+
+impl Check<'_> {
+    /// An http or https address without a password in it, or nothing where nothing is the default.
+    fn url(&mut self, key: Key) -> String {
+        let text = self.values.text(key).trim_end_matches('/');
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let legal = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{}|@".contains(c);
+        let fine =
+            rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && rest.chars().all(legal));
+        if !fine && !text.is_empty() {
+            self.problem(key, "expected an address such as https://api.example.com");
+        }
+        text.into()
+    }
+
+    fn problem(&mut self, key: Key, message: impl fmt::Display) {
+        let place = self.values.origin(key).clone();
+        self.problems.push(Problem::at(place, format!("{}: {message}", Spec::of(key).path)));
+    }
+}
+
+#[cfg(test)]
+mod tests;
