@@ -107,6 +107,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
             stt_model: String::new(),
             chat: String::new(),
         },
+        metrics: Arc::default(),
         read_only: true,
     }
 }

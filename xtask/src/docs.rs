@@ -42,7 +42,7 @@ fn generated() -> Result<Vec<(&'static str, String)>, String> {
     let binary = build(Profile::Debug)?;
     let folder = Folder::empty();
     let program = Program::new(&binary, &folder);
-    let mut client = program.stdio(&["--tools", "dir2mcp,repo"]).connect(Era::Legacy);
+    let mut client = program.stdio(&["--tools", "dir2mcp,repo,smart"]).connect(Era::Legacy);
     let tools = client.request("tools/list", json!({}));
     Ok(vec![
         ("docs/tools.md", tools_page(tools.result())),

@@ -39,6 +39,9 @@ pub(crate) struct Global {
     /// Config file [default: .dir2mcp.yaml here, else in the directory]
     #[arg(long, global = true, value_name = "PATH")]
     pub config: Option<PathBuf>,
+    /// Further folders for the smart tools, comma-separated; without --dir, the first is the directory
+    #[arg(long, global = true, value_name = "PATHS")]
+    pub roots: Option<String>,
     /// Where the index is kept [default: .dir2mcp in the directory]
     #[arg(long, global = true, value_name = "PATH")]
     pub state_dir: Option<PathBuf>,
@@ -65,7 +68,8 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Examples:
   dir2mcp stdio --dir ~/notes
-  dir2mcp stdio --tools repo --repo-root ~/src/app   The repository tools, words only, no model")]
+  dir2mcp stdio --tools repo --repo-root ~/src/app   The repository tools, words only, no model
+  dir2mcp stdio --tools smart --roots /mnt/finance,/mnt/hr   Shared folders, with previews instead of files")]
     Stdio(Box<StdioArgs>),
     /// Bring the index up to date and leave
     Index,
@@ -73,6 +77,13 @@ Examples:
     Reindex,
     /// Show what is indexed, from the state on disk
     Status(StatusArgs),
+    /// The folders of the workspace: list them, add one, remove one
+    #[command(after_help = "\
+Examples:
+  dir2mcp roots                       Every folder that the smart tools serve, with what is indexed of it
+  dir2mcp roots add /mnt/finance      Serve one more, from the next start on
+  dir2mcp roots remove /mnt/finance   Serve it no more, and delete its index")]
+    Roots(RootsArgs),
     /// Answer a question from the directory, with citations
     #[command(after_help = "\
 Examples:
@@ -267,6 +278,26 @@ pub(crate) struct StatusArgs {
     /// List the files that are not searchable, with the reason
     #[arg(long)]
     pub skipped: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RootsArgs {
+    #[command(subcommand)]
+    pub change: Option<RootsChange>,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum RootsChange {
+    /// Add a folder to workspace.roots in the config file
+    Add {
+        /// The folder
+        path: PathBuf,
+    },
+    /// Take a folder out of workspace.roots and delete its index
+    Remove {
+        /// The folder
+        path: PathBuf,
+    },
 }
 
 #[derive(Debug, Clone, Args)]

@@ -11,7 +11,9 @@ mod memory;
 mod print;
 mod secrets;
 mod signals;
+mod vitals;
 mod wire;
+mod workspace;
 
 use clap::Parser;
 use model::IndexMode;
@@ -37,6 +39,7 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Status(args) => commands::status::run(&config::load(cli)?, args),
         Command::Up(args) => commands::up::run(&ready(cli)?, args),
         Command::Stdio(args) => commands::stdio::run(&ready(cli)?, args),
+        Command::Roots(args) => commands::roots::run(cli, args),
         Command::Index => commands::indexing::run(&ready(cli)?, IndexMode::Incremental),
         Command::Reindex => commands::indexing::run(&ready(cli)?, IndexMode::Full),
         Command::Ask(args) => commands::ask::ask(&ready(cli)?, args),

@@ -4,39 +4,57 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use contracts::repo::RepoTools;
-use contracts::{Contract, Registry, RegistryError, ToolNames};
-use dir2mcp_http::{Auth, HttpConfig, Network, RateLimit, SecretToken, TlsFiles};
+use contracts::{Contract, Registry, RegistryError, Rooms, ToolNames};
+use dir2mcp_http::{Auth, HttpConfig, Mount, Network, RateLimit, SecretToken, TlsFiles};
 use engine::repo::{Repo, RepoConfig};
+use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, ModelNames,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
+    ModelNames,
 };
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{Embedder, IndexKind};
-use policy::{Confinement, PolicyConfig, SecretPatterns};
+use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
 use crate::config::Settings;
 use crate::config::settings::{self, SttProvider};
 use crate::memory;
 use crate::secrets::token::Token;
+use crate::vitals::Vitals;
+use crate::workspace::{self, Found, Place};
 
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, false)
+    open(settings, &Place::primary(settings), false)
 }
 
 /// The same, for a look at what is there.
 pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, true)
+    open(settings, &Place::primary(settings), true)
 }
 
-fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError> {
+/// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
+pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError> {
+    let primary = open_engine(settings)?;
+    let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
+        Found::Own(place) => match open(settings, &place, false) {
+            Ok(engine) => FurtherRoot::Open { path, engine },
+            Err(error) => FurtherRoot::Away { path, why: error.to_string() },
+        },
+        Found::Within => FurtherRoot::Within { path },
+        Found::Away(why) => FurtherRoot::Away { path, why },
+    });
+    Ok(Arc::new(Roots::new(primary, further.collect())))
+}
+
+fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
     let embedder: Arc<dyn Embedder> = Arc::new(TableEmbedder);
     let config = EngineConfig {
-        root: settings.root.clone(),
-        state_dir: settings.state_dir.clone(),
-        policy: policy_config(settings),
-        gitignore: settings.ingest.gitignore,
+        root: place.root.clone(),
+        state_dir: place.state_dir.clone(),
+        policy: policy_config(settings, place),
+        gitignore: place.gitignore,
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
         chunking: chunk_options(&settings.chunking),
@@ -46,38 +64,65 @@ fn open(settings: &Settings, read_only: bool) -> Result<Arc<Engine>, EngineError
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
         models: model_names(settings, embedder.as_ref()),
+        metrics: metrics(),
         read_only,
     };
     Ok(Arc::new(Engine::open(config, embedder)?))
 }
 
-/// The MCP server of the chosen tools over an engine.
+/// The MCP server of the chosen tools over the roots.
 pub(crate) fn mcp_server(
     settings: &Settings,
-    engine: &Arc<Engine>,
+    roots: &Arc<Roots>,
     caller: CallerSource,
     fixtures: bool,
 ) -> Result<McpServer, RegistryError> {
-    let repo = repo_tools(settings, engine);
-    server_of(&chosen(settings, engine), settings, engine, &repo, McpOptions { fixtures, ..options(caller) })
+    let rooms = rooms(settings, roots);
+    let contracts = chosen(settings, &rooms.engine);
+    server_of(&contracts, settings, &rooms, McpOptions { fixtures, ..options(caller) })
+}
+
+/// What the contracts stand on.
+pub(crate) fn rooms(settings: &Settings, roots: &Arc<Roots>) -> Rooms {
+    let engine = Arc::clone(&roots.engines()[0]);
+    let config = SmartConfig {
+        data_dir: settings.state_dir.clone(),
+        preview_bytes: settings.smart.preview_bytes,
+        audit_queries: settings.smart.audit_queries,
+        limits: settings.smart.limits,
+        redactor: redactor(settings),
+    };
+    Rooms { repo: repo_tools(settings, &engine), smart: Smart::new(Arc::clone(roots), config), engine }
 }
 
 /// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
 pub(crate) fn mounts(
     settings: &Settings,
-    engine: &Arc<Engine>,
+    roots: &Arc<Roots>,
     fixtures: bool,
-) -> Result<Vec<(String, McpServer)>, RegistryError> {
-    let repo = repo_tools(settings, engine);
+) -> Result<Vec<Mount<McpServer>>, RegistryError> {
+    let rooms = rooms(settings, roots);
     let serve = |contracts: &[Contract], fixtures| {
         let options = McpOptions { fixtures, ..options(CallerSource::Http) };
-        server_of(contracts, settings, engine, &repo, options)
+        server_of(contracts, settings, &rooms, options)
     };
     let path = &settings.server.mcp_path;
-    let mut mounts = vec![(path.clone(), serve(&chosen(settings, engine), fixtures)?)];
+    let chosen = chosen(settings, &rooms.engine);
+    let version = || vec![("mcp_version", contracts::smart::MCP_VERSION)];
+    let mut mounts = vec![Mount {
+        path: path.clone(),
+        server: serve(&chosen, fixtures)?,
+        headers: if chosen.contains(&Contract::Smart) { version() } else { Vec::new() },
+    }];
+    let mut below = |contract: Contract, headers| -> Result<(), RegistryError> {
+        let path = format!("{path}/{}", contract.as_str());
+        mounts.push(Mount { path, server: serve(&[contract], false)?, headers });
+        Ok(())
+    };
     if settings.repo.is_sound {
-        mounts.push((format!("{path}/{}", Contract::Repo.as_str()), serve(&[Contract::Repo], false)?));
+        below(Contract::Repo, Vec::new())?;
     }
+    below(Contract::Smart, version())?;
     Ok(mounts)
 }
 
@@ -98,15 +143,14 @@ fn options(caller: CallerSource) -> McpOptions {
 fn server_of(
     contracts: &[Contract],
     settings: &Settings,
-    engine: &Arc<Engine>,
-    repo: &RepoTools,
+    rooms: &Rooms,
     options: McpOptions,
 ) -> Result<McpServer, RegistryError> {
     let names = match settings.server.tool_names {
         settings::ToolNames::Dotted => ToolNames::Dotted,
         settings::ToolNames::Underscore => ToolNames::Underscore,
     };
-    let registry = Registry::new(engine, Some(repo), contracts, names)?;
+    let registry = Registry::new(rooms, contracts, names)?;
     Ok(McpServer::new(Arc::new(registry), options))
 }
 
@@ -122,7 +166,7 @@ pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools
     RepoTools { repo: Repo::new(engine, config), limits: settings.repo.limits }
 }
 
-pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
+pub(crate) fn http_config(settings: &Settings, token: &Token, roots: &Arc<Roots>) -> HttpConfig {
     let server = &settings.server;
     HttpConfig {
         listen: server.listen.to_string(),
@@ -151,6 +195,7 @@ pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
+        vitals: Arc::new(Vitals(Arc::clone(roots))),
         after_burst: memory::give_back,
         ..HttpConfig::default()
     }
@@ -161,10 +206,16 @@ pub(crate) fn http_config(settings: &Settings, token: &Token) -> HttpConfig {
 pub(crate) fn confinement(settings: &Settings) -> Confinement {
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
     Confinement {
-        read: std::iter::once(settings.root.clone()).chain(tls).collect(),
+        read: workspace::folders(settings).chain(tls).collect(),
         write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()],
         run: programs(),
     }
+}
+
+/// The counters of this process: all its engines share them.
+fn metrics() -> Arc<Metrics> {
+    static METRICS: std::sync::OnceLock<Arc<Metrics>> = std::sync::OnceLock::new();
+    Arc::clone(METRICS.get_or_init(Arc::default))
 }
 
 /// Who digs the text out of documents: children of this program, which may do nothing else.
@@ -188,23 +239,35 @@ fn programs() -> Vec<PathBuf> {
     std::env::current_exe().into_iter().chain(libraries).filter(|path| path.exists()).collect()
 }
 
-fn policy_config(settings: &Settings) -> PolicyConfig {
+/// What must not be shown: the built-in rules, and the operator's.
+fn redactor(settings: &Settings) -> Arc<Redactor> {
+    let own = Redactor::new(&secret_patterns(settings));
+    // The engine was opened with the same patterns, so they can be read.
+    let redactor = own.or_else(|_| Redactor::new(&SecretPatterns::Default));
+    Arc::new(redactor.expect("the built-in rules can be read"))
+}
+
+fn secret_patterns(settings: &Settings) -> SecretPatterns {
     let patterns = &settings.security.secret_patterns;
+    match (patterns.builtin, patterns.custom.as_slice()) {
+        (true, []) => SecretPatterns::Default,
+        (true, own) => SecretPatterns::Extended(own.to_vec()),
+        (false, own) => SecretPatterns::Custom(own.to_vec()),
+    }
+}
+
+fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
     let mut path_excludes = settings.security.path_excludes.clone();
     // The deny floor knows the usual state directories; one of another name inside the root holds the same secrets.
-    for own in [&settings.state_dir, &settings.repo.data_dir] {
-        if let Ok(inside) = own.strip_prefix(&settings.root) {
+    for own in [&settings.state_dir, &settings.repo.data_dir].into_iter().chain(&place.without) {
+        if let Ok(inside) = own.strip_prefix(&place.root) {
             let inside = globset::escape(&inside.to_string_lossy());
             path_excludes.extend([inside.clone(), format!("{inside}/**")]);
         }
     }
     PolicyConfig {
         path_excludes,
-        secret_patterns: match (patterns.builtin, patterns.custom.as_slice()) {
-            (true, []) => SecretPatterns::Default,
-            (true, own) => SecretPatterns::Extended(own.to_vec()),
-            (false, own) => SecretPatterns::Custom(own.to_vec()),
-        },
+        secret_patterns: secret_patterns(settings),
         max_file_bytes: settings.ingest.max_file_bytes,
         max_bytes_by_type: settings.ingest.max_bytes_by_type.clone(),
         follow_symlinks: settings.ingest.follow_symlinks,

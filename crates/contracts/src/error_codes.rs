@@ -104,6 +104,7 @@ pub const ERROR_CODES: &[ErrorRow] = &[
         413,
         "A limit of the operator refuses what was asked for.",
     ),
+    row(ErrorCode::Conflict, ErrorKind::Call, 409, "The same work is under way already."),
     row(
         ErrorCode::SemanticNotAvailable,
         ErrorKind::Input,

@@ -8,9 +8,10 @@ pub mod error_codes;
 mod registry;
 pub mod repo;
 pub mod service;
+pub mod smart;
 mod text;
 mod tool;
 
 pub use error_codes::{ERROR_CODES, ErrorKind, ErrorRow, error_codes_markdown, error_row};
-pub use registry::{Contract, Registry, RegistryError, ToolNames};
+pub use registry::{Contract, Registry, RegistryError, Rooms, ToolNames};
 pub use service::{CallContext, ProgressSink, ToolInfo, ToolResult, ToolService, UnknownTool};

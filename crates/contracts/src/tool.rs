@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use engine::Call;
 use futures::future::BoxFuture;
-use model::{ErrorCode, Failure};
+use model::{Caller, ErrorCode, Failure};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 
@@ -31,7 +31,6 @@ pub(crate) struct Invocation {
     pub(crate) arguments: Value,
     pub(crate) call: Call,
     /// For tools that take long enough to report.
-    #[allow(dead_code)]
     pub(crate) progress: Option<ProgressSink>,
 }
 
@@ -66,6 +65,7 @@ pub(crate) trait Envelope: Send + Sync {
 /// A call that has ended, one way or the other.
 pub(crate) struct Ended {
     pub(crate) tool: &'static str,
+    pub(crate) caller: Caller,
     pub(crate) request_id: Option<String>,
     pub(crate) noted: Map<String, Value>,
     pub(crate) took: Duration,
@@ -152,13 +152,13 @@ impl Tool {
         let started = Instant::now();
         let arguments = Value::Object(arguments);
         let noted = self.envelope.note(&arguments);
-        let request_id = context.request_id.clone();
+        let (request_id, caller) = (context.request_id.clone(), context.caller.clone());
         let outcome = match self.input.check(&arguments, self.spec.out_of_range) {
             Ok(()) => self.work(arguments, context).await,
             Err(failure) => Err(failure),
         };
         let tool = self.spec.name;
-        self.envelope.finish(Ended { tool, request_id, noted, took: started.elapsed(), outcome })
+        self.envelope.finish(Ended { tool, caller, request_id, noted, took: started.elapsed(), outcome })
     }
 
     async fn work(&self, arguments: Value, context: CallContext) -> Result<Output, Failure> {

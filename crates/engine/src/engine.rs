@@ -21,6 +21,7 @@ use crate::api::{
 };
 use crate::corpus::{Corpus, read_corpus};
 use crate::lock::{Attempt, WriterLock};
+use crate::metrics::Metrics;
 use crate::open_file::open_file;
 use crate::outliner::Outliner;
 use crate::state::prepare_state_dir;
@@ -51,6 +52,8 @@ pub struct EngineConfig {
     pub weights: Weights,
     pub generate_answer: bool,
     pub models: ModelNames,
+    /// Counts the calls; engines of one process share it.
+    pub metrics: Arc<Metrics>,
     /// Only looks at what is there; never becomes the writer.
     pub read_only: bool,
 }
@@ -87,6 +90,8 @@ pub(crate) struct Shared {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) stopping: AtomicBool,
+    /// A whole pass has ended, now or in an earlier life.
+    pub(crate) built: AtomicBool,
     pub(crate) outliner: Outliner,
     role: RwLock<Role>,
     answers: Answers,
@@ -117,13 +122,15 @@ impl Engine {
             take_role(&config, &guard, &embedder)?
         };
         let counters = Arc::new(Counters::default());
-        counters.set_totals(&role.index.counts()?);
+        let counts = role.index.counts()?;
+        counters.set_totals(&counts);
         let shared = Shared {
             config,
             guard,
             embedder,
             counters,
             stopping: AtomicBool::new(false),
+            built: AtomicBool::new(counts.documents > 0),
             outliner: Outliner::default(),
             role: RwLock::new(role),
             answers: Answers::default(),
@@ -167,6 +174,15 @@ impl Engine {
         self.shared.counters.start(worker::job_id(), mode);
         worker::bring_up_to_date(&self.shared, mode, &on_event)?;
         Ok(IndexingOutcome::Done(self.progress()))
+    }
+
+    /// Whether the files were looked at to the end at least once: by this process, or by one before it.
+    pub fn is_built(&self) -> bool {
+        self.shared.built.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.shared.config.metrics
     }
 
     /// Ends the background work; what was committed stays.
@@ -366,6 +382,7 @@ impl Engine {
         let started = Instant::now();
         let outcome = work.await;
         let code = outcome.as_ref().err().map_or("ok", |failure| failure.code.as_str());
+        self.metrics().record(call.tool, code, started.elapsed());
         tracing::debug!(
             target: "audit",
             tool = call.tool,

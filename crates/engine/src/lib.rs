@@ -3,13 +3,17 @@
 
 mod answers;
 pub mod api;
+mod audit;
 mod corpus;
 mod document_processes;
 mod engine;
 mod lock;
+mod metrics;
 mod open_file;
 mod outliner;
 pub mod repo;
+mod seen;
+pub mod smart;
 pub mod state;
 mod worker;
 
@@ -17,11 +21,13 @@ pub use api::{
     AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
     Selection, Stats,
 };
+pub use audit::{AuditLog, AuditRecord};
 pub use corpus::{Corpus, read_corpus};
 pub use document_processes::{DocumentProcesses, serve_documents};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
 pub use ingest::{ChunkOptions, DocumentReader, InProcess, IngestError};
+pub use metrics::{Metrics, metrics_page};
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };

@@ -17,12 +17,12 @@ pub(crate) struct Opened {
 }
 
 /// The whole text of a file, before a slice is cut from it.
-struct Whole {
+pub(crate) struct Whole {
     doc_type: DocType,
-    text: String,
+    pub(crate) text: String,
     content_hash: ContentHash,
-    /// Of a document all of whose parts are pages.
-    pages: Option<Extraction>,
+    /// The parts of a document; their texts joined are the text.
+    pub(crate) parts: Option<Extraction>,
 }
 
 pub(crate) fn open_file(
@@ -31,12 +31,7 @@ pub(crate) fn open_file(
     request: &OpenRequest,
 ) -> Result<Opened, Failure> {
     let path = RelPath::parse(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
-    let mut file = guard.open(&path)?;
-    let head = file.read_head(HEAD_BYTES)?;
-    let whole = match document(path.file_name(), &head) {
-        Some((_, doc_type)) => whole_document(guard, reader, &path, file, doc_type),
-        None => whole_text(guard, &path, file, classify(&path, &head)),
-    }?;
+    let whole = whole(guard, reader, &path)?;
     let slice = whole.slice(&path, request)?;
     let file = OpenedFile {
         rel_path: path.as_str().to_owned(),
@@ -49,6 +44,16 @@ pub(crate) fn open_file(
     Ok(Opened { file, content_hash: whole.content_hash })
 }
 
+/// Reads a file through the guarded door: as text, or what was dug out of a document.
+pub(crate) fn whole(guard: &Guard, reader: &dyn DocumentReader, path: &RelPath) -> Result<Whole, Failure> {
+    let mut file = guard.open(path)?;
+    let head = file.read_head(HEAD_BYTES)?;
+    match document(path.file_name(), &head) {
+        Some((_, doc_type)) => whole_document(guard, reader, path, file, doc_type),
+        None => whole_text(guard, path, file, classify(path, &head)),
+    }
+}
+
 fn whole_text(
     guard: &Guard,
     path: &RelPath,
@@ -59,7 +64,7 @@ fn whole_text(
         return Err(unsupported(path, doc_type, "has no text to show"));
     }
     match read_text(guard, &mut file, guard.policy().max_bytes(doc_type)) {
-        Ok(FileText { text, content_hash }) => Ok(Whole { doc_type, text, content_hash, pages: None }),
+        Ok(FileText { text, content_hash }) => Ok(Whole { doc_type, text, content_hash, parts: None }),
         Err(Unshown::Open(error)) => Err(error.into()),
         Err(Unshown::NotText) => Err(unsupported(path, doc_type, "is binary inside")),
         Err(Unshown::Secret) => Err(withheld(path)),
@@ -88,15 +93,20 @@ fn whole_document(
     if guard.policy().scan(text.as_bytes()).is_some() {
         return Err(withheld(path));
     }
-    let paged = extraction.units.iter().all(|unit| matches!(unit.pointer.span(), Some(Span::Page { .. })));
-    Ok(Whole { doc_type, text, content_hash, pages: paged.then_some(extraction) })
+    Ok(Whole { doc_type, text, content_hash, parts: Some(extraction) })
 }
 
 impl Whole {
+    /// The parts of a document all of whose parts are pages.
+    fn pages(&self) -> Option<&Extraction> {
+        let is_page = |unit: &ingest::Unit| matches!(unit.pointer.span(), Some(Span::Page { .. }));
+        self.parts.as_ref().filter(|parts| parts.units.iter().all(is_page))
+    }
+
     fn slice(&self, path: &RelPath, request: &OpenRequest) -> Result<Slice, Failure> {
         let unsupported = |why| Err(unsupported(path, self.doc_type, why));
         let max_chars = request.max_chars;
-        match (request.selection, &self.pages) {
+        match (request.selection, self.pages()) {
             (Selection::Lines { start, end }, _) => Ok(Slice::lines(&self.text, start, end, max_chars)),
             (Selection::Start, None) => Ok(Slice::lines(&self.text, 1, u32::MAX, max_chars)),
             (Selection::Start, Some(pages)) => Ok(Slice::unit_page(pages, 1, max_chars)),

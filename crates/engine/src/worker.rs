@@ -105,6 +105,7 @@ pub(crate) fn bring_up_to_date(
         Ok(())
     })();
     shared.config.reader.rest();
+    shared.built.fetch_or(outcome.is_ok(), Relaxed);
     shared.counters.finish();
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));

@@ -7,6 +7,7 @@ use crate::auth::Auth;
 use crate::client::Network;
 use crate::clock::{Clock, SystemClock};
 use crate::errors::HttpError;
+use crate::health::{NoVitals, Vitals};
 use crate::tls::TlsFiles;
 
 /// The dir2mcp specification, section 10.3: a day without a request ends a session.
@@ -45,6 +46,8 @@ pub struct HttpConfig {
     /// How long running calls may go on after the server was told to stop.
     pub shutdown_grace: Duration,
     pub clock: Arc<dyn Clock>,
+    /// What `/readyz` and `/metrics` tell.
+    pub vitals: Arc<dyn Vitals>,
     /// Called after many sessions ended at once: a time to tidy up.
     pub after_burst: fn(),
 }
@@ -94,6 +97,7 @@ impl Default for HttpConfig {
             timeouts: Timeouts::default(),
             shutdown_grace: Duration::from_secs(5),
             clock: Arc::new(SystemClock),
+            vitals: Arc::new(NoVitals),
             after_burst: || {},
         }
     }
@@ -149,8 +153,8 @@ pub(crate) fn check_path(path: &str) -> Result<(), HttpError> {
     if path.len() < 2 || !path.starts_with('/') || path.ends_with('/') || !plain {
         return Err(HttpError::config("mcp_path", format!("{path:?} is not a path such as /mcp")));
     }
-    if crate::health::is_health(path) {
-        return Err(HttpError::config("mcp_path", format!("{path} is taken by the health check")));
+    if crate::health::Probe::at(path).is_some() {
+        return Err(HttpError::config("mcp_path", format!("{path} is taken by the health checks")));
     }
     Ok(())
 }

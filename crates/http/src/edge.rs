@@ -11,7 +11,7 @@ use http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Empty, Full};
@@ -28,6 +28,7 @@ use crate::auth::Gate;
 use crate::client::{Network, client_address};
 use crate::config::HttpConfig;
 use crate::errors::{HttpError, Refusal, Refused};
+use crate::health::{Probe, Vitals};
 use crate::host::Hosts;
 use crate::limits::Limiter;
 use crate::message::{self, Message, PROTOCOL_VERSION, SESSION_ID};
@@ -36,7 +37,7 @@ use crate::reply::Reply;
 use crate::sessions::{
     BadHandshake, Door, Full as TableFull, Gone, Handshake, NotAwake, SessionLimits, Sessions, Visit,
 };
-use crate::{body, cors, health};
+use crate::{body, cors};
 
 pub(crate) struct Edge<H> {
     hosts: Hosts,
@@ -44,18 +45,29 @@ pub(crate) struct Edge<H> {
     gate: Gate,
     limiter: Option<Limiter>,
     trusted_proxies: Vec<Network>,
-    mounts: Vec<Mount<H>>,
+    mounts: Vec<Mounted<H>>,
     sessions: Arc<Sessions>,
     max_body_bytes: usize,
     body_patience: Duration,
     stopping: CancellationToken,
     stopped: CancellationToken,
+    vitals: Arc<dyn Vitals>,
+    is_exposed: bool,
 }
 
-/// One MCP server at one path.
-struct Mount<H> {
+/// One MCP server at one path, as the caller gives it.
+pub struct Mount<H> {
+    pub path: String,
+    pub server: H,
+    /// Headers of every answer, names in small letters.
+    pub headers: Vec<(&'static str, &'static str)>,
+}
+
+/// The same, ready to serve.
+struct Mounted<H> {
     path: String,
     server: H,
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// Serves requests within sessions.
     sessions: StreamableHttpService<H, Door>,
     /// Serves requests that speak for themselves, and handshakes.
@@ -85,7 +97,7 @@ where
         config: &HttpConfig,
         hosts: Hosts,
         exposed: bool,
-        mounts: Vec<(String, H)>,
+        mounts: Vec<Mount<H>>,
         ends: &Ends,
     ) -> Result<Edge<H>, HttpError> {
         let limits = SessionLimits {
@@ -101,12 +113,14 @@ where
             gate: Gate::new(&config.auth),
             limiter: limit.map(|limit| Limiter::new(limit, config.clock.clone())),
             trusted_proxies: config.trusted_proxies.clone(),
-            mounts: mounts.into_iter().map(|(path, server)| Mount::new(path, server, config, ends)).collect(),
+            mounts: mounts.into_iter().map(|mount| Mounted::new(mount, config, ends)).collect(),
             sessions: Sessions::new(limits, config.clock.clone()),
             max_body_bytes: config.max_body_bytes,
             body_patience: config.timeouts.body,
             stopping: ends.stopping.clone(),
             stopped: ends.stopped.clone(),
+            vitals: config.vitals.clone(),
+            is_exposed: exposed,
         })
     }
 
@@ -133,8 +147,13 @@ where
 
     async fn route(&self, peer: IpAddr, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
         let path = request.uri().path();
-        if health::is_health(path) {
-            return Ok(health::answer(path, request.method(), self.stopping.is_cancelled())?);
+        if let Some(probe) = Probe::at(path) {
+            Probe::check(request.method())?;
+            // Whoever else can reach the server learns from the numbers how it is used.
+            if probe == Probe::Metrics && self.is_exposed {
+                self.identify(peer, request.headers(), 0)?;
+            }
+            return Ok(probe.answer(self.vitals.as_ref(), self.stopping.is_cancelled()));
         }
         let mount = self.mounts.iter().position(|mount| mount.path == path).ok_or(Refusal::NoSuchPath)?;
         if request.method() == Method::OPTIONS {
@@ -142,12 +161,16 @@ where
         }
         let sender = self.identify(peer, request.headers(), mount)?;
         message::check_headers(request.headers())?;
-        match *request.method() {
+        let mut response = match *request.method() {
             Method::POST => self.post(sender, request).await,
             Method::GET => self.get(sender, request).await,
             Method::DELETE => Ok(self.delete(sender, request.headers())?),
             _ => Err(Refusal::MethodNotAllowed { allow: cors::METHODS }.into()),
+        }?;
+        for (name, value) in &self.mounts[mount].headers {
+            response.headers_mut().insert(name, value.clone());
         }
+        Ok(response)
     }
 
     /// A credential first, then the rate. Guessing credentials costs as much as asking questions.
@@ -350,18 +373,21 @@ where
         Err(Refusal::BadField { detail: detail.into() })
     }
 
-    fn mount(&self, sender: &Sender) -> &Mount<H> {
+    fn mount(&self, sender: &Sender) -> &Mounted<H> {
         &self.mounts[sender.mount]
     }
 }
 
 const NO_SESSION_ID: Refusal = Refusal::MissingField { detail: "the header MCP-Session-Id is missing" };
 
-impl<H> Mount<H>
+impl<H> Mounted<H>
 where
     H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
-    fn new(path: String, server: H, config: &HttpConfig, ends: &Ends) -> Mount<H> {
+    fn new(mount: Mount<H>, config: &HttpConfig, ends: &Ends) -> Mounted<H> {
+        let Mount { path, server, headers } = mount;
+        let own = |(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        let headers = headers.into_iter().map(own).collect();
         let versions =
             server.supported_protocol_versions().iter().map(|version| version.as_str().to_owned()).collect();
         // Host and Origin were checked before the request came here.
@@ -380,7 +406,7 @@ where
             transport.clone().with_legacy_session_mode(false),
         );
         let sessions = StreamableHttpService::new(factory, Arc::new(Door), transport);
-        Mount { path, server, sessions, stateless, versions }
+        Mounted { path, server, headers, sessions, stateless, versions }
     }
 }
 

@@ -28,6 +28,8 @@ pub use auth::{Auth, Credential, SecretToken};
 pub use client::{BadNetwork, Network};
 pub use clock::{Clock, SystemClock};
 pub use config::{HttpConfig, RateLimit, Timeouts};
+pub use edge::Mount;
 pub use errors::HttpError;
+pub use health::{NoVitals, Vitals};
 pub use serve::{Bound, bind};
 pub use tls::TlsFiles;

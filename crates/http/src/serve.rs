@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::{HttpConfig, Timeouts, check_path};
 use crate::connection::{Exchange, Patient};
-use crate::edge::{Edge, Ends};
+use crate::edge::{Edge, Ends, Mount};
 use crate::errors::HttpError;
 use crate::host::Hosts;
 use crate::tls;
@@ -96,21 +96,21 @@ impl Bound {
         H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
         let path = self.config.mcp_path.clone();
-        self.serve_mounts(vec![(path, server)], cancel).await
+        self.serve_mounts(vec![Mount { path, server, headers: Vec::new() }], cancel).await
     }
 
     /// Serves several MCP servers, each at its own path.
     pub async fn serve_mounts<H>(
         self,
-        mounts: Vec<(String, H)>,
+        mounts: Vec<Mount<H>>,
         cancel: CancellationToken,
     ) -> Result<(), HttpError>
     where
         H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
-        for (n, (path, _)) in mounts.iter().enumerate() {
+        for (n, Mount { path, .. }) in mounts.iter().enumerate() {
             check_path(path)?;
-            if mounts[..n].iter().any(|(other, _)| other == path) {
+            if mounts[..n].iter().any(|other| other.path == *path) {
                 return Err(HttpError::config("mcp_path", format!("{path} is mounted twice")));
             }
         }

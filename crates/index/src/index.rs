@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use model::{ContentHash, DocId, EmbedError, Embedder, Generation, IndexKind, Outline};
+use model::{ChunkId, ContentHash, DocId, EmbedError, Embedder, Generation, IndexKind, Outline};
 
 use crate::batch::{Applied, Batch, Known};
 use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded, Unoutlined};
@@ -220,6 +220,11 @@ impl Index {
     pub fn outlines(&self, paths: &[String], name: &str) -> Result<Vec<Option<Outline>>, IndexError> {
         let packed = self.catalog.outlines(paths)?;
         Ok(packed.into_iter().map(|packed| outlines::unpack(&packed?, name)).collect())
+    }
+
+    /// Whether no chunk before this one belongs to the same page, slide, sheet or section.
+    pub fn begins_its_place(&self, chunk: ChunkId) -> Result<bool, IndexError> {
+        self.catalog.begins_its_place(chunk)
     }
 
     pub fn counts(&self) -> Result<Counts, IndexError> {

@@ -33,4 +33,4 @@ pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;
 pub use index::{Access, Index, Open};
 pub use lexical::{Bm25, LexicalQuery, QueryTerm};
-pub use snapshot::Snapshot;
+pub use snapshot::{Holder, Snapshot};

@@ -31,6 +31,16 @@ pub struct Snapshot {
     pub(crate) counted: Counted,
 }
 
+/// A document that holds words of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pub path: String,
+    /// A bit for each word that stands in its text or its path.
+    pub words: u64,
+    /// The chunk with the most of them.
+    pub chunk: ChunkId,
+}
+
 /// In how many chunks tokens stand, as far as somebody asked: counting reads the postings, and the frequent words, which
 /// have the most, are asked for again and again.
 #[derive(Default)]
@@ -147,6 +157,23 @@ impl Snapshot {
         paths.sort_unstable();
         paths.dedup();
         paths
+    }
+
+    /// The admitted documents that hold at least one of the words, each given in all its forms, sorted by path; without
+    /// words, all admitted documents. At most 64 words are told apart.
+    pub fn holding(&self, words: &[Vec<String>], admit: &dyn Fn(&str, DocType) -> bool) -> Vec<Holder> {
+        let mut admission = Admission::new(&self.documents, admit);
+        let mut holders: Vec<Holder> = lexical::holding(&self.lexical, words)
+            .into_iter()
+            .filter(|(doc, _)| admission.admits(*doc))
+            .map(|(doc, holding)| Holder {
+                path: self.documents.path(doc).to_owned(),
+                words: holding.words,
+                chunk: ChunkId(holding.chunk),
+            })
+            .collect();
+        holders.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        holders
     }
 
     /// Whether a chunk holds a token.

@@ -18,7 +18,7 @@ mod text;
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
 pub use documents::{DocumentReader, InProcess, document, shortfall};
-pub use extract::{Extraction, Format, Limits as ExtractLimits};
+pub use extract::{Extraction, Format, Limits as ExtractLimits, Unit};
 pub use lang::Parsed;
 pub use outline::{extensions, languages, outline_all, structure, summary};
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions};

@@ -36,6 +36,8 @@ crate::document::named!(
         ElevenlabsFailed = "ELEVENLABS_FAILED",
         /// A limit of the operator's refuses what was asked for.
         LimitExceeded = "LIMIT_EXCEEDED",
+        /// Somebody else is at it.
+        Conflict = "CONFLICT",
         /// Search by meaning is switched off.
         SemanticNotAvailable = "SEMANTIC_NOT_AVAILABLE",
         /// The call was cancelled by its caller.
@@ -54,6 +56,7 @@ impl ErrorCode {
             self,
             ErrorCode::IndexNotReady
                 | ErrorCode::RateLimitExceeded
+                | ErrorCode::Conflict
                 | ErrorCode::MistralRateLimit
                 | ErrorCode::ElevenlabsRateLimit
                 | ErrorCode::MistralFailed

@@ -26,3 +26,39 @@ pub struct Progress {
     pub embedded_ok: u64,
     pub errors: u64,
 }
+
+impl Progress {
+    /// Before anything was done.
+    pub fn nothing() -> Progress {
+        Progress {
+            job_id: String::new(),
+            running: false,
+            mode: IndexMode::Incremental,
+            scanned: 0,
+            indexed: 0,
+            skipped: 0,
+            deleted: 0,
+            representations: 0,
+            chunks_total: 0,
+            embedded_ok: 0,
+            errors: 0,
+        }
+    }
+
+    /// Together with another: running while either is.
+    #[must_use]
+    pub fn with(self, other: &Progress) -> Progress {
+        Progress {
+            running: self.running || other.running,
+            scanned: self.scanned + other.scanned,
+            indexed: self.indexed + other.indexed,
+            skipped: self.skipped + other.skipped,
+            deleted: self.deleted + other.deleted,
+            representations: self.representations + other.representations,
+            chunks_total: self.chunks_total + other.chunks_total,
+            embedded_ok: self.embedded_ok + other.embedded_ok,
+            errors: self.errors + other.errors,
+            ..self
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use contracts::{CallContext, Contract, Registry, ToolNames, ToolService};
+use engine::smart::Roots;
 use engine::{Call, Engine};
 use model::citation::citation_text;
 use model::{Caller, IndexMode, Query};
@@ -102,7 +103,9 @@ fn explain(loaded: &Loaded, query: Query) -> Result<(), Exit> {
 fn call(loaded: &Loaded, tool: &'static str, arguments: Map<String, Value>) -> Result<(), Exit> {
     let output = &loaded.settings.output;
     let engine = current_engine(loaded)?;
-    let registry = Registry::new(&engine, None, &[Contract::Dir2mcp], ToolNames::Dotted)?;
+    let roots = Arc::new(Roots::new(engine, Vec::new()));
+    let rooms = wire::rooms(&loaded.settings, &roots);
+    let registry = Registry::new(&rooms, &[Contract::Dir2mcp], ToolNames::Dotted)?;
     let context = CallContext {
         caller: Caller::Cli,
         cancel: CancellationToken::new(),

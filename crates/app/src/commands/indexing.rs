@@ -15,18 +15,23 @@ pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
     for warning in &loaded.warnings {
         reporter.warn(warning);
     }
-    let engine = wire::open_engine(&loaded.settings)?;
-    match bring_up_to_date(&engine, mode, &reporter)? {
-        IndexingOutcome::Done(_) => Ok(()),
-        IndexingOutcome::HeldBy(holder) if mode == IndexMode::Incremental => {
-            reporter.warn(&format!("another process ({holder}) already keeps this index up to date"));
-            Ok(())
-        }
-        IndexingOutcome::HeldBy(holder) => {
-            Err(Exit::generic(format!("another process ({holder}) is writing this index"))
-                .hint("Stop it, then run `dir2mcp reindex` again."))
+    let roots = wire::open_roots(&loaded.settings)?;
+    for (path, why) in roots.away() {
+        reporter.warn(&format!("the root {} is not indexed: {why}", path.display()));
+    }
+    for engine in roots.engines() {
+        match bring_up_to_date(engine, mode, &reporter)? {
+            IndexingOutcome::Done(_) => {}
+            IndexingOutcome::HeldBy(holder) if mode == IndexMode::Incremental => {
+                reporter.warn(&format!("another process ({holder}) already keeps this index up to date"));
+            }
+            IndexingOutcome::HeldBy(holder) => {
+                let message = format!("another process ({holder}) is writing this index");
+                return Err(Exit::generic(message).hint("Stop it, then run `dir2mcp reindex` again."));
+            }
         }
     }
+    Ok(())
 }
 
 /// Indexes in this thread and tells the reporter how it goes.

@@ -7,6 +7,7 @@ pub(crate) mod connect;
 pub(crate) mod indexing;
 pub(crate) mod read_documents;
 pub(crate) mod repo;
+pub(crate) mod roots;
 pub(crate) mod status;
 pub(crate) mod stdio;
 pub(crate) mod up;

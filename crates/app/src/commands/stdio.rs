@@ -32,7 +32,10 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
     files::prepare_state_dir(&settings.state_dir)?;
     files::prepare_state_dir(&settings.repo.data_dir)?;
     policy::confine(&wire::confinement(settings));
-    let engine = wire::open_engine(settings)?;
+    let roots = wire::open_roots(settings)?;
+    for (path, why) in roots.away() {
+        warn(&format!("the root {} is not served: {why}", path.display()));
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
@@ -47,7 +50,7 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 stop.cancel();
             }
         });
-        engine.start(
+        roots.start(
             IndexMode::Incremental,
             Arc::new(move |event| match event {
                 Event::FileError { path, message } => warn(&format!("{path}: {message}")),
@@ -58,10 +61,10 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 Event::Progress(_) | Event::BecameWriter => {}
             }),
         );
-        let server = wire::mcp_server(settings, &engine, CallerSource::Stdio, args.conformance_fixtures)?;
+        let server = wire::mcp_server(settings, &roots, CallerSource::Stdio, args.conformance_fixtures)?;
         mcp::serve_stdio(server, stop).await.map_err(|error| Exit::generic(error.to_string()))
     });
-    engine.shutdown();
+    roots.shutdown();
     // A read from a terminal or pipe cannot be cancelled; it must not keep the process.
     runtime.shutdown_background();
     served

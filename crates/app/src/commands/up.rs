@@ -39,19 +39,23 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
 
     // Before the first thread: a thread that already runs would stay free.
     let confined = policy::confine(&wire::confinement(settings));
-    let engine = wire::open_engine(settings)?;
+    let roots = wire::open_roots(settings)?;
+    let engine = Arc::clone(&roots.engines()[0]);
+    for (path, why) in roots.away() {
+        reporter.warn(&format!("the root {} is not served: {why}", path.display()));
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
-        let bound = dir2mcp_http::bind(wire::http_config(settings, &token)).await?;
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, &roots)).await?;
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
-        let mounts = wire::mounts(settings, &engine, args.conformance_fixtures)?;
+        let mounts = wire::mounts(settings, &roots, args.conformance_fixtures)?;
         let stop = CancellationToken::new();
         let mode = IndexMode::Incremental;
         // The first question may come before the first line is printed.
-        engine.announce(mode);
+        roots.engines().iter().for_each(|engine| engine.announce(mode));
         let serving = tokio::spawn(bound.serve_mounts(mounts, stop.clone()));
         let held_by = engine.held_by();
         reporter.index_loaded(
@@ -73,7 +77,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
 
         let (fatal_in, mut fatal_out) = mpsc::unbounded_channel();
         let events = Arc::clone(&reporter);
-        engine.start(
+        roots.start(
             mode,
             Arc::new(move |event| {
                 if let Some(exit) = tell(&events, event) {
@@ -90,7 +94,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         };
         stop.cancel();
         let served = serving.await.map_err(|error| Exit::generic(error.to_string()))?;
-        let stopping = Arc::clone(&engine);
+        let stopping = Arc::clone(&roots);
         tokio::task::spawn_blocking(move || stopping.shutdown())
             .await
             .map_err(|error| Exit::generic(error.to_string()))?;

@@ -88,6 +88,9 @@ fn replace(
     name: &str,
     value: &Value,
 ) -> Option<String> {
+    if let Node::List(items) = &old.value {
+        return Some(replace_list(text, key, old, items, name, value));
+    }
     let entry = render::entry_for(name, value);
     let new = entry.trim_end().strip_prefix(name)?.strip_prefix(':')?.trim_start();
     if new.is_empty() || new.contains('\n') {
@@ -111,6 +114,25 @@ fn replace(
         _ => return None,
     }
     Some(lines.join("\n") + "\n")
+}
+
+/// Writes a list anew, from its key's line to that of its last item.
+fn replace_list(
+    text: &str,
+    key: &Spanned<String>,
+    old: &Spanned<Node>,
+    items: &[Spanned<Node>],
+    name: &str,
+    value: &Value,
+) -> String {
+    let first = key.referenced.line() as usize;
+    let last = items.iter().chain([old]).map(|item| item.referenced.line() as usize).max().unwrap_or(first);
+    let indent = " ".repeat((key.referenced.column() as usize).saturating_sub(1));
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    let new = render::entry_for(name, value);
+    let end = last.clamp(first, lines.len());
+    lines.splice(first - 1..end, new.lines().map(|line| format!("{indent}{line}")));
+    lines.join("\n") + "\n"
 }
 
 /// Every scalar with its path, for comparing two files.
@@ -138,6 +160,21 @@ mod tests {
 
     fn text(value: &str) -> Value {
         Value::Text(value.into())
+    }
+
+    #[test]
+    fn a_list_is_written_anew() {
+        let list = |items: &[&str]| Value::List(items.iter().map(|item| (*item).to_owned()).collect());
+        let file = "# mine\nworkspace:\n  roots:\n    - /a\n    - /b # two\nrag:\n  k_default: 5 # five\n";
+        let rest = "rag:\n  k_default: 5 # five\n";
+        let more = set(file, "workspace.roots", &list(&["/a", "/c"])).unwrap();
+        assert_eq!(more, format!("# mine\nworkspace:\n  roots:\n    - /a\n    - /c\n{rest}"));
+        let none = set(file, "workspace.roots", &list(&[])).unwrap();
+        assert_eq!(none, format!("# mine\nworkspace:\n  roots: []\n{rest}"));
+        let again = set(&none, "workspace.roots", &list(&["/d"])).unwrap();
+        assert_eq!(again, format!("# mine\nworkspace:\n  roots:\n    - /d\n{rest}"));
+        // A list that ends on a line of its own is left to its owner.
+        assert!(set("workspace:\n  roots: [\n    /a,\n  ]\n", "workspace.roots", &list(&["/d"])).is_err());
     }
 
     #[test]

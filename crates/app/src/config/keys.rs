@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// Texts; one comma-separated text in a variable or flag.
     List,
+    /// A list of folders; relative ones as for [`Kind::Path`].
+    Paths,
     /// A text such as `30m`; `0` stands for none.
     Duration,
     /// Megabytes by document type, `pdf=50,image=10` in a variable.
@@ -90,6 +92,7 @@ impl Spec {
             Kind::Path => "a file path".into(),
             Kind::Choice(choices) => format!("one of {}", choices.join(", ")),
             Kind::List => "a list of texts".into(),
+            Kind::Paths => "a list of folders".into(),
             Kind::Duration => "a duration such as 30m, 24h, 500ms or 0".into(),
             Kind::Sizes => "megabytes by document type, such as pdf: 50".into(),
             Kind::Secret => "a text such as ${MISTRAL_API_KEY}".into(),
@@ -116,7 +119,7 @@ pub(crate) const UNUSED_ENV: &[&str] = &["DIR2MCP_HEALTH_CHECK_INTERVAL"];
 
 /// What `server.tools` may name; the second list is what this version serves.
 pub(crate) const TOOL_SETS: &[&str] = &["dir2mcp", "repo", "cleats", "files", "smart"];
-pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp", "repo"];
+pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp", "repo", "smart"];
 
 pub(crate) const PROTOCOL_VERSIONS: &[&str] =
     &["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -144,7 +147,7 @@ macro_rules! keys {
     };
 }
 
-use Kind::{Bool, Choice, Duration, Int, List, Path, Secret, Sizes, Text};
+use Kind::{Bool, Choice, Duration, Int, List, Path, Paths, Secret, Sizes, Text};
 
 keys! {
     /// Layout version of this file.
@@ -350,6 +353,22 @@ keys! {
     RepoPythonEnabled "repo.adapters.python_enabled": Bool, Preset::Bool(true), flag "--python-adapter-enabled";
     /// Let `repo.search` and bundles look for meanings too; off, no vector is ever looked at.
     RepoSemanticEnabled "repo.semantic.enabled": Bool, Preset::Bool(false), flag "--semantic";
+
+    /// Folders that the smart tools serve beside the root directory, each with an index of its own.
+    WorkspaceRoots "workspace.roots": Paths, Preset::List(&[]), flag "--roots";
+
+    /// Largest preview and snippet of the smart tools, in bytes.
+    SmartPreviewBytes "smart.preview_bytes": Int { min: 1024, max: 2048 }, Preset::Int(2048);
+    /// Keep the text of queries, redacted, in the audit log of the smart tools.
+    SmartAuditQueries "smart.audit_queries": Bool, Preset::Bool(false);
+    /// Calls of `searchFiles` by one client within a minute; 0 switches the limit off.
+    SmartSearchFiles "smart.rate_limits.search_files": Int { min: 0, max: 1_000_000 }, Preset::Int(60);
+    /// The same for `openFile`.
+    SmartOpenFile "smart.rate_limits.open_file": Int { min: 0, max: 1_000_000 }, Preset::Int(30);
+    /// The same for `summarizeResults`.
+    SmartSummarizeResults "smart.rate_limits.summarize_results": Int { min: 0, max: 1_000_000 }, Preset::Int(20);
+    /// Let the limits hold for the client on standard input, too.
+    SmartLimitStdio "smart.rate_limits.stdio": Bool, Preset::Bool(false);
 
     /// Where keys are looked for after the environment.
     SecretsProvider "secrets.provider": Choice(&["auto", "keychain", "file", "env", "session"]),

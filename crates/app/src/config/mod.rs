@@ -65,7 +65,8 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
         None => Layer::new(),
     };
     let variables = environment.layer(cwd, &mut problems, &mut warnings);
-    let flags = flags(&cli.command, cwd, &mut problems, &mut warnings);
+    let mut flags = flags(&cli.command, cwd, &mut problems, &mut warnings);
+    flags.extend(options::roots_flag(cli.global.roots.as_deref(), cwd, &mut problems));
     let chosen = Values::combine([file.clone(), variables.clone(), flags.clone()]);
     let (repository, repo_sound) = if uses_repo(&cli.command, &chosen) {
         (repo_toml::layer(&root, &mut problems), true)
@@ -152,9 +153,16 @@ fn weights(changes: &[String], problems: &mut Problems) -> Weights {
     weights
 }
 
-/// The root directory's real path.
+/// The root directory's real path. Whoever names further folders and no directory means the first of them, not the one
+/// that happens to be current.
 fn root(global: &Global, environment: &Environment, cwd: &Path) -> Result<PathBuf, ConfigError> {
-    let path = path_option(global.dir.as_deref(), "DIR2MCP_DIR", environment).unwrap_or(".".into());
+    let variable = environment.get("DIR2MCP_WORKSPACE_ROOTS").map(|variable| variable.value);
+    let roots = global.roots.as_deref().map(str::to_owned).or_else(|| variable.map(Into::into));
+    let first =
+        roots.as_deref().and_then(|roots| roots.split(',').map(str::trim).find(|path| !path.is_empty()));
+    let path = path_option(global.dir.as_deref(), "DIR2MCP_DIR", environment)
+        .or_else(|| first.map(PathBuf::from))
+        .unwrap_or(".".into());
     files::open_root(&cwd.join(&path)).map_err(|error| ConfigError::Root { path, error })
 }
 

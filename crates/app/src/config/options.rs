@@ -75,6 +75,10 @@ pub(crate) fn anchored(spec: &Spec, value: Value, base: &Path) -> Value {
         Value::Text(text) if spec.kind == Kind::Path && !text.is_empty() => {
             Value::Text(base.join(text).to_string_lossy().into_owned())
         }
+        Value::List(folders) if spec.kind == Kind::Paths => {
+            let whole = |folder: String| base.join(folder).to_string_lossy().into_owned();
+            Value::List(folders.into_iter().map(whole).collect())
+        }
         other => other,
     }
 }
@@ -128,6 +132,13 @@ pub(crate) fn tools_flag(tools: Option<&str>, cwd: &Path, problems: &mut Problem
     let spec = Spec::of(Key::ServerTools);
     let origin = Origin::Flag(spec.flag[0]);
     tools.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
+}
+
+/// `--roots`, which every command takes.
+pub(crate) fn roots_flag(roots: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
+    let spec = Spec::of(Key::WorkspaceRoots);
+    let origin = Origin::Flag(spec.flag[0]);
+    roots.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
 }
 
 /// The flags of the repository tools.

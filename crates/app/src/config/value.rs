@@ -71,7 +71,7 @@ impl Value {
                 let choice = choices.iter().find(|choice| choice.eq_ignore_ascii_case(trimmed));
                 Value::Text(choice.ok_or_else(wrong)?.to_string())
             }
-            Kind::List => Value::List(
+            Kind::List | Kind::Paths => Value::List(
                 trimmed.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Into::into).collect(),
             ),
             Kind::Duration => Value::Duration(parse_duration(trimmed).ok_or_else(wrong)?),

@@ -104,11 +104,11 @@ impl Reader<'_> {
                 Some(credential) => Ok(Value::Secret(Some(credential))),
                 None => return,
             },
-            (Node::Scalar(text), kind) if !matches!(kind, Kind::List | Kind::Sizes) => {
+            (Node::Scalar(text), kind) if !matches!(kind, Kind::List | Kind::Paths | Kind::Sizes) => {
                 let text = self.expand(text, line);
                 Value::parse(spec, &text)
             }
-            (Node::List(items), Kind::List) => self.list(spec, items),
+            (Node::List(items), Kind::List | Kind::Paths) => self.list(spec, items),
             (Node::Map(entries), Kind::Sizes) => self.sizes(spec, entries),
             (other, _) => Err(WrongValue { expected: spec.expected(), found: other.kind() }),
         };

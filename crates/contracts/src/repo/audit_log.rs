@@ -74,7 +74,7 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let limit = arguments.limit.unwrap_or(limit).min(limit) as usize;
     let since = given(arguments.since);
     let log = Arc::clone(context.repo.log());
-    let records = tokio::task::spawn_blocking(move || log.last(since.as_deref(), limit))
+    let records = tokio::task::spawn_blocking(move || log.last("repo.", since.as_deref(), limit))
         .await
         .map_err(|_| Failure::new(ErrorCode::InternalError, "the audit log could not be read"))?;
     Ok(output(json!({ "records": records }), Vec::new()))

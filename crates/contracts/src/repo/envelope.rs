@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::repo::{AuditLog, AuditRecord};
+use engine::{AuditLog, AuditRecord};
 use model::{ErrorCode, Failure};
 use serde_json::{Map, Value, json};
 
@@ -57,7 +57,7 @@ impl Envelope for RepoEnvelope {
     }
 
     fn finish(&self, ended: Ended) -> ToolResult {
-        let Ended { tool, request_id, noted, took, outcome } = ended;
+        let Ended { tool, request_id, noted, took, outcome, .. } = ended;
         let request_id = request_id.unwrap_or_else(fresh_id);
         let (mut envelope, mut code) = enveloped(&request_id, outcome);
         let size = envelope.to_string().len() as u64;
@@ -82,6 +82,7 @@ impl Envelope for RepoEnvelope {
             blocked: envelope["blocked"] == true,
             error_code: code,
             duration_ms: took.as_millis() as u64,
+            caller: None,
             metadata: noted,
         });
         ToolResult { content: vec![envelope.to_string()], structured: envelope.into(), is_error: !ok }

@@ -1,7 +1,6 @@
 //! A code repository as its interrogators see it: a view on the files of the root, its outlines, bundles and an audit
 //! log. No provider, no vector and no network, unless the operator asked for meanings as well.
 
-mod audit;
 mod bundle;
 mod files;
 mod refresh;
@@ -16,9 +15,9 @@ use std::time::{Duration, Instant};
 use model::{ErrorCode, Failure};
 
 use crate::api::Call;
+use crate::audit::AuditLog;
 use crate::engine::{Engine, Shared, blocking};
 
-pub use audit::{AuditLog, AuditRecord};
 pub use bundle::BundleRequest;
 pub use files::{ListedPath, OpenedLines};
 pub use refresh::Refreshed;

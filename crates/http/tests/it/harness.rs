@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
-use dir2mcp_http::{Auth, Clock, Credential, HttpConfig, HttpError, SecretToken, bind};
+use dir2mcp_http::{Auth, Clock, Credential, HttpConfig, HttpError, Mount, SecretToken, bind};
 use futures::future::BoxFuture;
 use mcp::{CallerSource, McpOptions, McpServer};
 use serde_json::{Map, Value, json};
@@ -58,7 +58,10 @@ impl Server {
         let (address, url) = (bound.local_addr(), bound.url());
         let tools = Arc::new(Toys::default());
         let server = McpServer::new(tools.clone(), McpOptions::new("0.0.0", CallerSource::Http));
-        let mounts = paths.iter().map(|path| ((*path).to_owned(), server.clone())).collect();
+        let mounts = paths
+            .iter()
+            .map(|path| Mount { path: (*path).to_owned(), server: server.clone(), headers: Vec::new() })
+            .collect();
         let cancel = CancellationToken::new();
         let task = tokio::spawn(bound.serve_mounts(mounts, cancel.clone()));
         Server { address, url, clock, tools, cancel, task }

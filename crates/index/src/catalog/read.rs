@@ -220,6 +220,19 @@ impl Catalog {
         })
     }
 
+    /// Whether no chunk before this one belongs to the same place of its document: page, slide, sheet or section.
+    pub(crate) fn begins_its_place(&self, id: ChunkId) -> Result<bool, IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT 1 FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id \
+                 JOIN chunks b ON b.rep_id = c.rep_id AND b.ordinal = c.ordinal - 1 AND b.deleted = 0 \
+                 JOIN spans t ON t.chunk_id = b.chunk_id \
+                 WHERE c.chunk_id = ?1 AND t.extra_json IS s.extra_json",
+            )?;
+            Ok(!statement.exists([id.0])?)
+        })
+    }
+
     /// `files` remembers what chunks of the same file have in common.
     fn chunk(
         &self,

@@ -2,6 +2,7 @@
 //! count live chunks only and an answer does not depend on how the index came to be.
 
 mod directory;
+mod holding;
 mod merge;
 mod search;
 mod terms;
@@ -18,6 +19,7 @@ use tantivy::{Index, IndexSettings};
 use crate::error::IndexError;
 use crate::tokens;
 
+pub(crate) use holding::holding;
 pub use search::{Bm25, LexicalQuery, QueryTerm};
 pub(crate) use search::{Scratch, documents_with, holders, knows, near, search};
 pub(crate) use view::{LexicalView, Verify, kind_index};

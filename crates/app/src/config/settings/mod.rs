@@ -9,6 +9,7 @@ mod models;
 mod repo;
 mod security;
 mod server;
+mod workspace;
 mod x402;
 
 use std::fmt;
@@ -25,6 +26,7 @@ pub(crate) use models::{Models, Provider, Rag, SttProvider};
 pub(crate) use repo::Repo;
 pub(crate) use security::{Auth, KeychainEntry, SecretProvider, SecretSettings, Security};
 pub(crate) use server::{Listen, Server, ToolNames};
+pub(crate) use workspace::{Smart, Workspace};
 pub(crate) use x402::X402;
 
 /// The effective configuration.
@@ -44,6 +46,8 @@ pub(crate) struct Settings {
     pub secrets: SecretSettings,
     pub x402: X402,
     pub repo: Repo,
+    pub workspace: Workspace,
+    pub smart: Smart,
     pub weights: Weights,
     pub output: Output,
 }
@@ -93,6 +97,10 @@ impl Settings {
             ingest.max_file_bytes = ingest.max_file_bytes.min(repo.limits.max_file_bytes);
             security.path_excludes.extend(repo.view.exclude_globs.iter().cloned());
         }
+        let workspace = check.workspace();
+        if matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart")) {
+            ingest.gitignore = workspace.gitignore;
+        }
         Settings {
             server: check.server(&security.auth, surroundings.force_insecure),
             ingest,
@@ -103,6 +111,8 @@ impl Settings {
             secrets: security::secrets(values, &surroundings.state_dir),
             x402: check.x402(),
             repo,
+            workspace,
+            smart: workspace::smart(values),
             root: surroundings.root,
             state_dir: surroundings.state_dir,
             config_file: surroundings.config_file,

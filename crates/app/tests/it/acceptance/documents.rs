@@ -6,7 +6,7 @@ use testkit::{Client, Era, Folder};
 use super::{program, serve};
 
 /// A PDF with one line of text per page.
-fn pdf(pages: &[&str]) -> Vec<u8> {
+pub(super) fn pdf(pages: &[&str]) -> Vec<u8> {
     let mut objects: Vec<String> = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".into(),
         String::new(),
@@ -38,7 +38,7 @@ fn pdf(pages: &[&str]) -> Vec<u8> {
 }
 
 /// A zip file whose members are stored as they are.
-fn zip(members: &[(&str, &str)]) -> Vec<u8> {
+pub(super) fn zip(members: &[(&str, &str)]) -> Vec<u8> {
     let crc = |bytes: &[u8]| {
         !bytes.iter().fold(!0u32, |crc, byte| {
             (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -76,7 +76,7 @@ fn zip(members: &[(&str, &str)]) -> Vec<u8> {
     file
 }
 
-fn docx(paragraphs: &[&str]) -> Vec<u8> {
+pub(super) fn docx(paragraphs: &[&str]) -> Vec<u8> {
     let body: String =
         paragraphs.iter().map(|text| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")).collect();
     let main = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";

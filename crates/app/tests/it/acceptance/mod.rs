@@ -11,6 +11,7 @@ mod indexing;
 mod repo;
 mod secrets;
 mod sessions;
+mod smart;
 mod start;
 mod tools;
 mod wire;

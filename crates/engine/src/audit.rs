@@ -1,4 +1,5 @@
-//! The audit log: one line of JSON per call, without prompts and contents, bounded in size.
+//! The audit log of the tool contracts: one line of JSON per call, without prompts and contents unless the operator wants
+//! them, bounded in size.
 
 #![allow(clippy::disallowed_methods, reason = "the log is a file of our own")]
 
@@ -30,6 +31,9 @@ pub struct AuditRecord {
     pub blocked: bool,
     pub error_code: Option<String>,
     pub duration_ms: u64,
+    /// Who called, where the contract has it recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// Arguments that tell nothing: paths, numbers, switches; of texts only their length.
     pub metadata: Map<String, Value>,
 }
@@ -48,7 +52,7 @@ impl AuditLog {
 
     /// The time stamp of a record made now.
     pub fn now() -> String {
-        super::refresh::now()
+        format!("{:.3}", jiff::Timestamp::now())
     }
 
     /// Adds a line. A log that cannot be written is worth a warning, never the call.
@@ -78,12 +82,15 @@ impl AuditLog {
         file.write_all(&line)
     }
 
-    /// The last `limit` records from `since` on, oldest first. A damaged line is passed over.
-    pub fn last(&self, since: Option<&str>, limit: usize) -> Vec<AuditRecord> {
+    /// The last `limit` records from `since` on, oldest first, of tools whose names begin so. A damaged line is passed
+    /// over.
+    pub fn last(&self, tools: &str, since: Option<&str>, limit: usize) -> Vec<AuditRecord> {
         let mut found = Vec::new();
         for file in [FILE, OLDER] {
             let mut records = read(&self.dir.join(file)).unwrap_or_default();
-            records.retain(|record| since.is_none_or(|since| record.timestamp.as_str() >= since));
+            records.retain(|record| {
+                record.tool.starts_with(tools) && since.is_none_or(|since| record.timestamp.as_str() >= since)
+            });
             let missing = limit - found.len();
             let from = records.len().saturating_sub(missing);
             records.drain(..from);
@@ -120,6 +127,7 @@ mod tests {
             blocked: false,
             error_code: None,
             duration_ms: 1,
+            caller: None,
             metadata: Map::new(),
         }
     }
@@ -128,11 +136,11 @@ mod tests {
     fn r049_the_last_records_oldest_first() {
         let dir = tempfile::tempdir().unwrap();
         let log = AuditLog::new(&dir.path().join("data"));
-        assert!(log.last(None, 5).is_empty());
+        assert!(log.last("repo.", None, 5).is_empty());
         (0..10).for_each(|number| log.append(&record(number)));
         let ids = |records: Vec<AuditRecord>| records.into_iter().map(|r| r.request_id).collect::<Vec<_>>();
-        assert_eq!(ids(log.last(None, 3)), ["7", "8", "9"]);
-        assert_eq!(ids(log.last(Some("2026-01-01T00:00:08.000Z"), 50)), ["8", "9"]);
+        assert_eq!(ids(log.last("repo.", None, 3)), ["7", "8", "9"]);
+        assert_eq!(ids(log.last("", Some("2026-01-01T00:00:08.000Z"), 50)), ["8", "9"]);
     }
 
     #[test]
@@ -143,6 +151,6 @@ mod tests {
         let mut file = OpenOptions::new().append(true).open(dir.path().join(FILE)).unwrap();
         file.write_all(b"{\"half\n").unwrap();
         log.append(&record(2));
-        assert_eq!(log.last(None, 50).len(), 2);
+        assert_eq!(log.last("repo.", None, 50).len(), 2);
     }
 }

@@ -1,0 +1,55 @@
+//! The folders beside the root directory, and what the smart tools may show of them all.
+
+use std::path::PathBuf;
+
+use engine::smart::MinuteLimits;
+
+use super::Check;
+use crate::config::combine::Values;
+use crate::config::keys::Key;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    /// As the operator wrote them, absolute.
+    pub roots: Vec<PathBuf>,
+    /// Whether their `.gitignore` files are obeyed: people's shares mean nothing by them, unless somebody says so.
+    pub gitignore: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Smart {
+    pub preview_bytes: usize,
+    pub audit_queries: bool,
+    pub limits: MinuteLimits,
+}
+
+impl Check<'_> {
+    pub(super) fn workspace(&mut self) -> Workspace {
+        let values = self.values;
+        let mut roots: Vec<PathBuf> = Vec::new();
+        for written in values.list(Key::WorkspaceRoots) {
+            let path: PathBuf = PathBuf::from(written).components().collect();
+            if !path.is_absolute() {
+                self.problem(Key::WorkspaceRoots, format!("{written:?} is not a folder"));
+            } else if !roots.contains(&path) {
+                roots.push(path);
+            }
+        }
+        let gitignore = values.is_explicit(Key::IngestGitignore) && values.bool(Key::IngestGitignore);
+        Workspace { roots, gitignore }
+    }
+}
+
+pub(super) fn smart(values: &Values) -> Smart {
+    let limit = |key| u32::try_from(values.int(key)).unwrap_or(u32::MAX);
+    Smart {
+        preview_bytes: values.int(Key::SmartPreviewBytes) as usize,
+        audit_queries: values.bool(Key::SmartAuditQueries),
+        limits: MinuteLimits {
+            search_files: limit(Key::SmartSearchFiles),
+            open_file: limit(Key::SmartOpenFile),
+            summarize_results: limit(Key::SmartSummarizeResults),
+            stdio: values.bool(Key::SmartLimitStdio),
+        },
+    }
+}

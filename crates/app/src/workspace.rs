@@ -1,0 +1,136 @@
+//! The roots of the workspace: which of the configured folders get an index of their own, and where it lies.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Settings;
+use crate::config::files::open_root;
+
+/// A root and its index.
+pub(crate) struct Place {
+    /// Its real path.
+    pub root: PathBuf,
+    pub state_dir: PathBuf,
+    pub gitignore: bool,
+    /// Folders below it that are roots with an index of their own.
+    pub without: Vec<PathBuf>,
+}
+
+/// What became of a configured folder.
+pub(crate) enum Found {
+    /// It has an index of its own.
+    Own(Place),
+    /// It is another root, or lies within one.
+    Within,
+    /// It cannot be opened.
+    Away(String),
+}
+
+impl Place {
+    pub(crate) fn primary(settings: &Settings) -> Place {
+        Place {
+            root: settings.root.clone(),
+            state_dir: settings.state_dir.clone(),
+            gitignore: settings.ingest.gitignore,
+            // What lies within the primary root is served by it.
+            without: Vec::new(),
+        }
+    }
+}
+
+/// The folders beside the primary root, as configured.
+pub(crate) fn further(settings: &Settings) -> Vec<(PathBuf, Found)> {
+    let real: Vec<(&PathBuf, Result<PathBuf, String>)> = settings
+        .workspace
+        .roots
+        .iter()
+        .map(|path| (path, open_root(path).map_err(|error| format!("{}: {error}", path.display()))))
+        .collect();
+    let others: Vec<&PathBuf> = real.iter().filter_map(|(_, root)| root.as_ref().ok()).collect();
+    let mut found = Vec::new();
+    for (at, (path, root)) in real.iter().enumerate() {
+        let root = match root {
+            Ok(root) => root,
+            Err(why) => {
+                found.push(((*path).clone(), Found::Away(why.clone())));
+                continue;
+            }
+        };
+        let repeated = real[..at].iter().any(|(_, other)| other.as_ref() == Ok(root));
+        let inside = |other: &PathBuf| root != other && root.starts_with(other);
+        if repeated || root.starts_with(&settings.root) || others.iter().any(|other| inside(other)) {
+            found.push(((*path).clone(), Found::Within));
+            continue;
+        }
+        let place = Place {
+            root: root.clone(),
+            state_dir: state_dir(settings, root),
+            gitignore: settings.workspace.gitignore,
+            // The primary root keeps its own index, wherever it lies.
+            without: vec![settings.root.clone()],
+        };
+        found.push(((*path).clone(), Found::Own(place)));
+    }
+    found
+}
+
+/// Every folder that is served, for whoever confines the process to them.
+pub(crate) fn folders(settings: &Settings) -> impl Iterator<Item = PathBuf> {
+    let further = settings.workspace.roots.iter().filter_map(|path| open_root(path).ok());
+    std::iter::once(settings.root.clone()).chain(further)
+}
+
+/// Where the index of a further root lies: readable, and told apart from others of the same name.
+pub(crate) fn state_dir(settings: &Settings, root: &Path) -> PathBuf {
+    let name: String = root
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(40)
+        .collect();
+    let digest = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    settings.state_dir.join("roots").join(format!("{}-{}", name.trim_start_matches('.'), &digest[..8]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::load_in;
+
+    #[test]
+    fn c08_each_folder_is_indexed_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        for folder in ["main/inner", "a/b", "c"] {
+            std::fs::create_dir_all(base.join(folder)).unwrap();
+        }
+        let roots = "main/inner,a/b,a,c,a,gone";
+        let settings = load_in(&base, &["--dir", "main", "--roots", roots, "up"], &[]).unwrap().settings;
+        let kinds: Vec<(String, &str)> = further(&settings)
+            .into_iter()
+            .map(|(path, found)| {
+                let kind = match found {
+                    Found::Own(_) => "own",
+                    Found::Within => "within",
+                    Found::Away(_) => "away",
+                };
+                (path.strip_prefix(&base).unwrap().display().to_string(), kind)
+            })
+            .collect();
+        let expected =
+            [("main/inner", "within"), ("a/b", "within"), ("a", "own"), ("c", "own"), ("gone", "away")];
+        assert_eq!(kinds, expected.map(|(path, kind)| (path.to_owned(), kind)));
+    }
+
+    #[test]
+    fn without_a_directory_the_first_root_is_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(base.join("a")).unwrap();
+        let settings = load_in(&base, &["--roots", "a", "up"], &[]).unwrap().settings;
+        assert_eq!(settings.root, base.join("a"));
+        let env = [("DIR2MCP_WORKSPACE_ROOTS", "a")];
+        assert_eq!(load_in(&base, &["up"], &env).unwrap().settings.root, base.join("a"));
+    }
+}

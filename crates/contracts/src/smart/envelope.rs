@@ -1,0 +1,187 @@
+//! How these tools word a failure, and the audit line behind every call (Smart File Search specification, "Common Error
+//! Shape" and "Permissions & Guardrails").
+
+use engine::smart::Smart;
+use engine::{AuditLog, AuditRecord};
+use model::{ErrorCode, Failure};
+use serde_json::{Map, Value, json};
+
+use super::MCP_VERSION;
+use crate::service::ToolResult;
+use crate::tool::{Ended, Envelope};
+
+pub(crate) struct SmartEnvelope {
+    pub(crate) smart: Smart,
+}
+
+/// Texts that say what a caller thinks about.
+const ASKED: [&str; 1] = ["query"];
+
+impl Envelope for SmartEnvelope {
+    /// Numbers, switches, lists by their length; what was asked only where the operator wants it kept.
+    fn note(&self, arguments: &Value) -> Map<String, Value> {
+        let mut noted = Map::new();
+        for (name, value) in arguments.as_object().into_iter().flatten().take(32) {
+            // An argument that does not exist may have any name.
+            let name: String = name.chars().take(40).collect();
+            match value {
+                Value::String(text) if ASKED.contains(&name.as_str()) => {
+                    noted.insert(format!("{name}_length"), json!(text.chars().count()));
+                    if self.smart.config().audit_queries {
+                        let kept: String = self.smart.redacted(text).chars().take(1024).collect();
+                        noted.insert(name, json!(kept));
+                    }
+                }
+                Value::String(text) if text.len() <= 1024 => {
+                    noted.insert(name, value.clone());
+                }
+                Value::Bool(_) | Value::Number(_) => {
+                    noted.insert(name, value.clone());
+                }
+                Value::Array(items) => {
+                    noted.insert(format!("{name}_count"), json!(items.len()));
+                }
+                _ => {}
+            }
+        }
+        noted
+    }
+
+    fn finish(&self, ended: Ended) -> ToolResult {
+        let Ended { tool, caller, request_id, mut noted, took, outcome } = ended;
+        let code = outcome.as_ref().err().map(|failure| code(failure.code));
+        if let Ok(output) = &outcome {
+            noted.extend(counts(&output.structured));
+        }
+        self.smart.log().append(&AuditRecord {
+            timestamp: AuditLog::now(),
+            request_id: request_id.unwrap_or_default(),
+            tool: tool.to_owned(),
+            ok: code.is_none(),
+            blocked: matches!(code, Some("FORBIDDEN" | "RATE_LIMITED")),
+            error_code: code.map(str::to_owned),
+            duration_ms: took.as_millis() as u64,
+            caller: Some(caller.to_string()),
+            metadata: noted,
+        });
+        match outcome {
+            Ok(output) => {
+                ToolResult { content: output.content, structured: output.structured, is_error: false }
+            }
+            Err(failure) => {
+                let error = worded(failure);
+                ToolResult { content: vec![error.to_string()], structured: error.into(), is_error: true }
+            }
+        }
+    }
+
+    fn published(&self, output: &Value) -> Map<String, Value> {
+        published(output)
+    }
+}
+
+/// What an answer counts, for the audit line.
+fn counts(answer: &Value) -> Map<String, Value> {
+    let mut counts = Map::new();
+    for (name, value) in answer.as_object().into_iter().flatten() {
+        match value {
+            Value::Number(_) => {
+                counts.insert(name.clone(), value.clone());
+            }
+            Value::Array(items) => {
+                counts.insert(format!("{name}_returned"), json!(items.len()));
+            }
+            _ => {}
+        }
+    }
+    if let Some(total) = answer.pointer("/pagination/total_estimate") {
+        counts.insert("total_estimate".to_owned(), total.clone());
+    }
+    counts
+}
+
+fn worded(failure: Failure) -> Value {
+    let mut error = json!({ "code": code(failure.code), "message": failure.message });
+    if let Some(hint) = failure.hint {
+        error["details"] = json!({ "hint": hint });
+    }
+    json!({ "mcp_version": MCP_VERSION, "error": error })
+}
+
+/// The codes of this specification, and CONFLICT, which it uses without listing it.
+fn code(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::MissingField | ErrorCode::InvalidField | ErrorCode::InvalidRange => "BAD_REQUEST",
+        ErrorCode::Forbidden | ErrorCode::PathOutsideRoot => "FORBIDDEN",
+        ErrorCode::FileNotFound => "NOT_FOUND",
+        ErrorCode::RateLimitExceeded => "RATE_LIMITED",
+        ErrorCode::Conflict => "CONFLICT",
+        ErrorCode::MistralAuth | ErrorCode::MistralRateLimit | ErrorCode::MistralFailed => "LLM_UPSTREAM",
+        _ => "INTERNAL_ERROR",
+    }
+}
+
+/// The output schema as it is published: a result, or a failure.
+pub(super) fn published(output: &Value) -> Map<String, Value> {
+    let mut published = output.as_object().cloned().unwrap_or_default();
+    let required = published.remove("required").unwrap_or_else(|| json!([]));
+    if let Some(properties) = published.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert(
+            "error".to_owned(),
+            json!({
+                "type": "object",
+                "description": "Only in a failed call.",
+                "properties": {
+                    "code": {
+                        "type": "string",
+                        "enum": [
+                            "FORBIDDEN", "BAD_REQUEST", "NOT_FOUND", "CONFLICT", "RATE_LIMITED", "INTERNAL_ERROR",
+                            "LLM_UPSTREAM"
+                        ]
+                    },
+                    "message": { "type": "string" },
+                    "details": { "type": "object", "properties": { "hint": { "type": "string" } } }
+                },
+                "required": ["code", "message"]
+            }),
+        );
+    }
+    published.insert("anyOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
+    published
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s006_s007_failures_in_the_common_shape() {
+        let failure = Failure::new(ErrorCode::PathOutsideRoot, "outside").hint("Call listRoots.");
+        assert_eq!(
+            worded(failure).to_string(),
+            r#"{"mcp_version":"v1.0.0","error":{"code":"FORBIDDEN","message":"outside","details":{"hint":"Call listRoots."}}}"#
+        );
+        for (ours, theirs) in [
+            (ErrorCode::MissingField, "BAD_REQUEST"),
+            (ErrorCode::InvalidRange, "BAD_REQUEST"),
+            (ErrorCode::FileNotFound, "NOT_FOUND"),
+            (ErrorCode::RateLimitExceeded, "RATE_LIMITED"),
+            (ErrorCode::Conflict, "CONFLICT"),
+            (ErrorCode::MistralFailed, "LLM_UPSTREAM"),
+            (ErrorCode::StoreCorrupt, "INTERNAL_ERROR"),
+            (ErrorCode::Timeout, "INTERNAL_ERROR"),
+        ] {
+            assert_eq!(code(ours), theirs);
+        }
+    }
+
+    #[test]
+    fn s034_answers_are_counted() {
+        let answer =
+            json!({ "items": [1, 2], "pagination": { "total_estimate": 9 }, "indexed": 3, "x": "text" });
+        assert_eq!(
+            Value::Object(counts(&answer)),
+            json!({ "items_returned": 2, "indexed": 3, "total_estimate": 9 })
+        );
+    }
+}

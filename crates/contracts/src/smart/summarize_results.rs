@@ -1,0 +1,97 @@
+//! `summarizeResults`: a short text made of results that the caller sends back.
+
+use std::time::Duration;
+
+use engine::smart::{Given, Smart, Style};
+use model::{ErrorCode, Failure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::output;
+use crate::arguments::{typed, whole};
+use crate::tool::{Invocation, Output, Spec};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "summarizeResults",
+    title: "Summarize results",
+    description: "A concise summary of some results of searchFiles, from their snippets alone. Without a model it picks \
+                  the words that answer the query best.",
+    input,
+    output: schema,
+    out_of_range: ErrorCode::InvalidRange,
+    timeout: Duration::from_secs(60),
+};
+
+fn input() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "query": { "type": "string", "minLength": 1, "description": "The question that was searched for." },
+            "results": {
+                "type": "array",
+                "maxItems": 100,
+                "description": "Items of searchFiles; more of their fields may come along.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": { "type": "string" },
+                        "snippet": { "type": "string" }
+                    },
+                    "required": ["path", "snippet"]
+                }
+            },
+            "style": { "type": "string", "enum": ["bullets", "paragraph", "table"], "default": "bullets" },
+            "max_tokens": {
+                "type": "integer", "minimum": 1, "description": "Most tokens of the summary; at most 800."
+            }
+        },
+        "required": ["query", "results"]
+    })
+}
+
+fn schema() -> Value {
+    let count = json!({ "type": "integer", "minimum": 0 });
+    super::schema(json!({
+        "summary": { "type": "string" },
+        "tokens_used": {
+            "type": "object",
+            "description": "Tokens of a model; 0 where none was asked.",
+            "properties": { "prompt": count, "completion": count },
+            "required": ["prompt", "completion"]
+        }
+    }))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    query: String,
+    results: Vec<Item>,
+    style: Option<String>,
+    #[serde(default, deserialize_with = "whole")]
+    max_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Item {
+    path: String,
+    snippet: String,
+}
+
+pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, Failure> {
+    let arguments: Arguments = typed(invocation.arguments)?;
+    let style = match arguments.style.as_deref() {
+        Some("paragraph") => Style::Paragraph,
+        Some("table") => Style::Table,
+        _ => Style::Bullets,
+    };
+    let given: Vec<Given> =
+        arguments.results.into_iter().map(|item| Given { path: item.path, snippet: item.snippet }).collect();
+    let max_tokens = arguments.max_tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+    let summary = smart.summarize(&invocation.call, &arguments.query, &given, style, max_tokens).await?;
+    Ok(output(json!({
+        "summary": summary.text,
+        "tokens_used": { "prompt": summary.prompt_tokens, "completion": summary.completion_tokens },
+    })))
+}

@@ -1,0 +1,103 @@
+//! Shared folders, searched and previewed across many roots. Nothing leaves here but short, redacted text: whole files
+//! are never shown.
+
+mod index;
+mod limits;
+mod open;
+mod place;
+mod queue;
+mod rank;
+mod rewrite;
+mod roots;
+mod search;
+mod summary;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use model::Failure;
+use policy::Redactor;
+
+use crate::api::Call;
+use crate::audit::AuditLog;
+use crate::engine::Engine;
+
+pub use index::{Indexed, Priority, Report};
+pub use limits::{Limits, MinuteLimits};
+pub use open::{Preview, PreviewRequest};
+pub use rewrite::Rewritten;
+pub use roots::{FurtherRoot, Roots};
+pub use search::{FindRequest, FoundFile, FoundFiles};
+pub use summary::{Given, Style, Summary};
+
+/// What the operator decided.
+#[derive(Debug, Clone)]
+pub struct SmartConfig {
+    /// Where the audit log is kept.
+    pub data_dir: PathBuf,
+    /// The largest preview or snippet, in bytes.
+    pub preview_bytes: usize,
+    /// What was asked is kept in the audit log.
+    pub audit_queries: bool,
+    pub limits: MinuteLimits,
+    /// Blanks what must not be shown.
+    pub redactor: Arc<Redactor>,
+}
+
+/// The folders behind the tools. Cheap to clone; the clones share limits, queue and log.
+#[derive(Clone)]
+pub struct Smart {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    roots: Arc<Roots>,
+    config: SmartConfig,
+    limits: Limits,
+    queue: queue::Queue,
+    pages: search::Pages,
+    log: Arc<AuditLog>,
+}
+
+impl Smart {
+    pub fn new(roots: Arc<Roots>, config: SmartConfig) -> Smart {
+        let inner = Inner {
+            limits: Limits::new(config.limits),
+            queue: queue::Queue::default(),
+            pages: search::Pages::default(),
+            log: Arc::new(AuditLog::new(&config.data_dir)),
+            roots,
+            config,
+        };
+        Smart { inner: Arc::new(inner) }
+    }
+
+    pub fn config(&self) -> &SmartConfig {
+        &self.inner.config
+    }
+
+    /// Text as it may leave these tools.
+    pub fn redacted(&self, text: &str) -> String {
+        self.inner.config.redactor.redact(text).into_owned()
+    }
+
+    pub fn log(&self) -> &Arc<AuditLog> {
+        &self.inner.log
+    }
+
+    pub fn roots(&self) -> &Roots {
+        &self.inner.roots
+    }
+
+    /// Counts a call against its caller's limit.
+    pub fn admit(&self, call: &Call) -> Result<(), Failure> {
+        let started = std::time::Instant::now();
+        self.inner.limits.admit(&call.caller, call.tool, started).inspect_err(|refused| {
+            self.engines()[0].metrics().record(call.tool, refused.code.as_str(), started.elapsed());
+        })
+    }
+
+    fn engines(&self) -> &[Arc<Engine>] {
+        self.inner.roots.engines()
+    }
+}

@@ -1,0 +1,300 @@
+//! The order of the files: passages ranked by words and meaning first, then whatever else holds the words.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use index::{Holder, Snapshot};
+use model::{ChunkId, DocStatus, DocType, Failure, Filter, IndexChoice, Query};
+use retrieve::operators::Operators;
+use retrieve::parse::{Parsed, Vocabulary};
+use retrieve::{CompiledFilter, RankOptions, View};
+
+use super::search::{Asked, ext_of};
+use crate::engine::Shared;
+use crate::seen::is_below;
+
+/// Passages that are ranked with everything that is known of them, per root.
+const RANKED: usize = 100;
+/// Candidates per passage; with [`RANKED`], 200 of each kind and root.
+const OVERSAMPLE: usize = 2;
+
+/// A file needs this share of what the best file has of the question's words, weighed by how telling they are. Below it,
+/// the file is about something else: it has the words that every file has.
+const ENOUGH: f32 = 0.6;
+/// A passage that shares no word with the question is a hit from this cosine on: it may say the same in other words.
+const SAME_MEANING: f32 = 0.45;
+
+/// Files kept of one search; nobody pages further.
+const MOST: usize = 10_000;
+
+/// A file in the order of the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ranked {
+    pub(super) engine: usize,
+    pub(super) path: String,
+    /// The passage to show.
+    pub(super) chunk: ChunkId,
+    /// From 0 to 1.
+    pub(super) score: f32,
+}
+
+#[derive(Debug)]
+pub(super) struct Ranking {
+    /// Best first, at most [`MOST`].
+    pub(super) files: Vec<Ranked>,
+    pub(super) total: u64,
+}
+
+/// One root at one moment, as far as a search may look into it.
+pub(super) struct Moment {
+    pub(super) number: usize,
+    pub(super) shared: Arc<Shared>,
+    pub(super) snapshot: Arc<Snapshot>,
+    folders: Vec<String>,
+}
+
+impl Moment {
+    pub(super) fn now(number: usize, shared: Arc<Shared>, folders: Vec<String>) -> Moment {
+        Moment { number, snapshot: shared.index().snapshot(), shared, folders }
+    }
+
+    /// The words that a snippet should show.
+    pub(super) fn words(&self, asked: &Asked) -> Vec<String> {
+        let parsed = self.parsed(&Operators::read(&asked.text).text);
+        let forms = |term: &retrieve::parse::Term| {
+            std::iter::once(term.token.clone()).chain(term.variants.clone()).collect::<Vec<_>>()
+        };
+        let years = asked.years.iter().cloned();
+        parsed.content_terms().into_iter().flat_map(forms).chain(years).collect()
+    }
+
+    fn parsed(&self, text: &str) -> Parsed {
+        let snapshot = &self.snapshot;
+        let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
+        Parsed::with_forms(text, &words)
+    }
+
+    /// Which files count at all.
+    fn shown(&self, asked: &Asked, operators: &Operators) -> Result<Arc<Shown>, Failure> {
+        let mut shown = Shown {
+            shared: Arc::clone(&self.shared),
+            filter: CompiledFilter::new(&Filter::default())?.with(operators),
+            folders: self.folders.clone(),
+            exts: asked.exts.clone(),
+            unwanted: HashSet::new(),
+            dated: None,
+        };
+        if !operators.without.is_empty() {
+            let words: Vec<Vec<String>> = operators.without.iter().map(|word| vec![word.clone()]).collect();
+            let holders = self.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
+            shown.unwanted = holders.into_iter().map(|holder| holder.path).collect();
+        }
+        if !asked.years.is_empty() {
+            let years: Vec<Vec<String>> = asked.years.iter().map(|year| vec![year.clone()]).collect();
+            let holders = self.snapshot.holding(&years, &|path, doc_type| shown.admits(path, doc_type));
+            shown.dated = Some(holders.into_iter().map(|holder| holder.path).collect());
+        }
+        Ok(Arc::new(shown))
+    }
+}
+
+/// The files that a search may find in one root.
+struct Shown {
+    shared: Arc<Shared>,
+    filter: CompiledFilter,
+    folders: Vec<String>,
+    exts: Vec<String>,
+    /// Those with a word that must not be there.
+    unwanted: HashSet<String>,
+    /// Those that name one of the years, where years are asked for.
+    dated: Option<HashSet<String>>,
+}
+
+impl Shown {
+    fn admits(&self, path: &str, doc_type: DocType) -> bool {
+        (self.exts.is_empty() || self.exts.contains(&ext_of(path)))
+            && self.folders.iter().any(|folder| path == folder || is_below(path, folder))
+            && !path.split('/').any(|name| name.starts_with('.'))
+            && !self.unwanted.contains(path)
+            && self.dated.as_ref().is_none_or(|dated| dated.contains(path))
+            && self.filter.admits(path, doc_type)
+            && self.shared.allows(path)
+    }
+}
+
+/// A file that may be an answer.
+struct Match {
+    engine: usize,
+    path: String,
+    chunk: ChunkId,
+    /// A bit for each word of the question that it holds.
+    words: u64,
+    /// The score of its best passage, where that was ranked.
+    ranked: Option<f32>,
+}
+
+pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure> {
+    let operators = Operators::read(&asked.text);
+    let mut matches = Vec::new();
+    let mut words = 0;
+    for moment in moments {
+        let parsed = moment.parsed(&operators.text);
+        let shown = moment.shown(asked, &operators)?;
+        words = parsed.content_terms().len();
+        if words == 0 {
+            matches.extend(newest(moment, &shown)?);
+        } else {
+            matches.extend(found(moment, &parsed, asked, &shown)?);
+        }
+    }
+    let mut files = if words == 0 { all_alike(matches) } else { weighed(matches, words) };
+    let total = files.len() as u64;
+    files.truncate(MOST);
+    Ok(Ranking { files, total })
+}
+
+/// Everything that is shown, the newest first: what a search without words asks for.
+fn newest(moment: &Moment, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
+    let holders = moment.snapshot.holding(&[], &|path, doc_type| shown.admits(path, doc_type));
+    let mut chunks: HashMap<String, ChunkId> =
+        holders.into_iter().map(|holder| (holder.path, holder.chunk)).collect();
+    let admit = |row: &index::DocumentRow| row.status == DocStatus::Ok && chunks.contains_key(&row.path);
+    let (_, mut rows) = moment.shared.index().list(&admit, usize::MAX, 0)?;
+    rows.sort_by(|a, b| b.mtime_ns.cmp(&a.mtime_ns).then_with(|| a.path.cmp(&b.path)));
+    let of = |row: index::DocumentRow| {
+        let chunk = chunks.remove(&row.path)?;
+        Some(Match { engine: moment.number, path: row.path, chunk, words: 0, ranked: None })
+    };
+    Ok(rows.into_iter().filter_map(of).collect())
+}
+
+/// The files of one root that hold a word of the question or mean the same.
+fn found(moment: &Moment, parsed: &Parsed, asked: &Asked, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
+    let shared = &moment.shared;
+    let view = Arc::clone(shown);
+    let options = RankOptions {
+        oversample: OVERSAMPLE,
+        weights: shared.config.weights,
+        // The type plays no part: no caller filters by it here.
+        view: Some(View::new(move |path| view.admits(path, DocType::Text))),
+    };
+    let query =
+        Query { text: asked.text.clone(), k: RANKED, index: IndexChoice::Both, filter: Filter::default() };
+    let answer = retrieve::search(&moment.snapshot, shared.embedder.as_ref(), &query, &options, &|path| {
+        shared.allows(path)
+    })?;
+    let words: Vec<Vec<String>> = parsed
+        .content_terms()
+        .iter()
+        .map(|term| std::iter::once(&term.token).chain(&term.variants).cloned().collect())
+        .collect();
+    let holders = moment.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
+    let of = |Holder { path, words, chunk }| {
+        (path.clone(), Match { engine: moment.number, path, chunk, words, ranked: None })
+    };
+    let mut matches: HashMap<String, Match> = holders.into_iter().map(of).collect();
+    for (hit, breakdown) in answer.hits.into_iter().zip(answer.breakdowns) {
+        match matches.get_mut(&hit.rel_path) {
+            Some(known) if known.ranked.is_none() => {
+                (known.ranked, known.chunk) = (Some(hit.score), hit.chunk_id);
+            }
+            Some(_) => {}
+            None if breakdown.cosine >= SAME_MEANING || breakdown.coverage > 0.0 => {
+                let new = Match {
+                    engine: moment.number,
+                    path: hit.rel_path.clone(),
+                    chunk: hit.chunk_id,
+                    words: 0,
+                    ranked: Some(hit.score),
+                };
+                matches.insert(hit.rel_path, new);
+            }
+            None => {}
+        }
+    }
+    Ok(matches.into_values().collect())
+}
+
+/// Newest first as they came; none is better than another.
+fn all_alike(matches: Vec<Match>) -> Vec<Ranked> {
+    let of = |m: Match| Ranked { engine: m.engine, path: m.path, chunk: m.chunk, score: 1.0 };
+    matches.into_iter().map(of).collect()
+}
+
+/// Ranked by how much of the question a file holds and by its best passage. Scores of passages compare within one root
+/// only; the share of the words compares across roots.
+fn weighed(matches: Vec<Match>, words: usize) -> Vec<Ranked> {
+    let words = words.min(64);
+    let total = matches.len() as f32;
+    let telling: Vec<f32> = (0..words)
+        .map(|word| {
+            let holders = matches.iter().filter(|m| m.words & (1 << word) != 0).count() as f32;
+            (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln().max(0.1)
+        })
+        .collect();
+    let held = |m: &Match| {
+        (0..words).filter(|word| m.words & (1 << word) != 0).fold(0.0, |sum, word| sum + telling[word])
+    };
+    let best = matches.iter().map(held).fold(0.0_f32, f32::max);
+    let share = |m: &Match| if best > 0.0 { held(m) / best } else { 0.0 };
+    let passage = |m: &Match, score: f32| score * (0.5 + 0.5 * share(m));
+    let kept: Vec<Match> = matches.into_iter().filter(|m| m.words == 0 || share(m) >= ENOUGH).collect();
+    let lowest = kept.iter().filter_map(|m| Some(passage(m, m.ranked?))).fold(1.0_f32, f32::min);
+    let mut files: Vec<Ranked> = kept
+        .into_iter()
+        .map(|m| {
+            let score = match m.ranked {
+                Some(score) => passage(&m, score),
+                None => lowest * 0.95 * share(&m),
+            };
+            Ranked { engine: m.engine, score: score.clamp(0.0, 1.0), path: m.path, chunk: m.chunk }
+        })
+        .collect();
+    files.sort_by(|a, b| {
+        let place = |file: &Ranked| (file.engine, file.path.clone());
+        b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
+    });
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, words: u64, ranked: Option<f32>) -> Match {
+        Match { engine: 0, path: path.into(), chunk: ChunkId(1), words, ranked }
+    }
+
+    fn order(matches: Vec<Match>, words: usize) -> Vec<String> {
+        weighed(matches, words).into_iter().map(|file| file.path).collect()
+    }
+
+    #[test]
+    fn a_file_without_the_telling_word_is_about_something_else() {
+        // Words: contracts, vendor, x. Every file has the first two.
+        let files = vec![
+            file("x.docx", 0b111, Some(1.0)),
+            file("y.docx", 0b011, Some(0.9)),
+            file("z.docx", 0b011, Some(0.8)),
+        ];
+        assert_eq!(order(files, 3), ["x.docx"]);
+    }
+
+    #[test]
+    fn without_a_better_one_the_best_there_is_counts() {
+        let files = vec![file("y.docx", 0b011, Some(0.9)), file("z.docx", 0b001, Some(1.0))];
+        assert_eq!(order(files, 3), ["y.docx"]);
+        assert_eq!(order(vec![file("meaning.md", 0, Some(0.5))], 3), ["meaning.md"]);
+    }
+
+    #[test]
+    fn what_was_not_ranked_comes_last_and_scores_never_rise() {
+        let mut files: Vec<Match> = (0..50).map(|n| file(&format!("tail{n:02}"), 0b1, None)).collect();
+        files.push(file("head", 0b1, Some(0.7)));
+        let ranked = weighed(files, 1);
+        assert_eq!(ranked[0].path, "head");
+        assert_eq!(ranked[1].path, "tail00");
+        assert!(ranked.windows(2).all(|pair| pair[0].score >= pair[1].score));
+        assert!(ranked.iter().all(|file| (0.0..=1.0).contains(&file.score)));
+    }
+}

@@ -1,0 +1,203 @@
+//! The allow-list: which folders are served, by which engine, and where in them a caller's path leads.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use model::{ErrorCode, Failure, IndexMode, Progress};
+
+use crate::engine::Engine;
+use crate::worker::{Event, EventSink};
+
+/// The roots of a workspace. The first engine is the primary root's, the others belong to further roots.
+pub struct Roots {
+    listed: Vec<Listed>,
+    engines: Vec<Arc<Engine>>,
+}
+
+/// A further root as it was configured.
+pub enum FurtherRoot {
+    /// It is there and has an index of its own.
+    Open { path: PathBuf, engine: Arc<Engine> },
+    /// It lies within another root, whose index holds its files.
+    Within { path: PathBuf },
+    /// It could not be opened.
+    Away { path: PathBuf, why: String },
+}
+
+struct Listed {
+    /// As the operator wrote it.
+    path: PathBuf,
+    /// Which engine serves it, and where in that engine's root it begins; none where it could not be opened.
+    served: Result<(usize, String), String>,
+}
+
+/// Where a caller's path leads.
+pub(crate) struct Location {
+    /// The number of the engine.
+    pub(crate) number: usize,
+    pub(crate) engine: Arc<Engine>,
+    /// Relative to the engine's root; empty for the root itself.
+    pub(crate) rel_path: String,
+}
+
+impl Roots {
+    pub fn new(primary: Arc<Engine>, further: Vec<FurtherRoot>) -> Roots {
+        let first = Listed { path: primary.root().to_owned(), served: Ok((0, String::new())) };
+        let mut roots = Roots { listed: vec![first], engines: vec![primary] };
+        let mut within = Vec::new();
+        for root in further {
+            let listed = match root {
+                FurtherRoot::Open { path, engine } => {
+                    roots.engines.push(engine);
+                    Listed { path, served: Ok((roots.engines.len() - 1, String::new())) }
+                }
+                FurtherRoot::Within { path } => {
+                    within.push(roots.listed.len());
+                    Listed { path, served: Err("it lies in no other root".to_owned()) }
+                }
+                FurtherRoot::Away { path, why } => Listed { path, served: Err(why) },
+            };
+            roots.listed.push(listed);
+        }
+        for at in within {
+            let found = roots.find(&roots.listed[at].path);
+            if let Some(Ok(place)) = found {
+                roots.listed[at].served = Ok(place);
+            }
+        }
+        roots
+    }
+
+    /// All allow-listed folders, the primary root first.
+    pub fn listed(&self) -> impl Iterator<Item = &Path> {
+        self.listed.iter().map(|root| root.path.as_path())
+    }
+
+    /// Those that cannot be searched, and why.
+    pub fn away(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.listed
+            .iter()
+            .filter_map(|root| Some((root.path.as_path(), root.served.as_ref().err()?.as_str())))
+    }
+
+    pub fn engines(&self) -> &[Arc<Engine>] {
+        &self.engines
+    }
+
+    /// Starts indexing and watching all of them. What the primary root reports goes out as it is; a further root that
+    /// cannot go on is worth a warning, not the server.
+    pub fn start(self: &Arc<Self>, mode: IndexMode, on_event: EventSink) {
+        for (number, engine) in self.engines.iter().enumerate() {
+            let (roots, on_event) = (Arc::downgrade(self), Arc::clone(&on_event));
+            let sink: EventSink = Arc::new(move |event| {
+                let Some(roots) = roots.upgrade() else { return };
+                let named = |text: &str| format!("{}: {text}", roots.engines[number].root().display());
+                on_event(match event {
+                    Event::Progress(progress) if roots.engines.len() > 1 => {
+                        Event::Progress(roots.sum(&progress))
+                    }
+                    Event::FileError { path, message } if number > 0 => {
+                        Event::FileError { path: roots.absolute(number, &path), message }
+                    }
+                    Event::Warning(text) if number > 0 => Event::Warning(named(&text)),
+                    Event::Fatal { message, .. } if number > 0 => {
+                        Event::Warning(named(&format!("indexing ended: {message}")))
+                    }
+                    other => other,
+                });
+            });
+            engine.start(mode, sink);
+        }
+    }
+
+    /// Ends the background work of all of them.
+    pub fn shutdown(&self) {
+        self.engines.iter().for_each(|engine| engine.shutdown());
+    }
+
+    /// The progress of all roots together, under the name of the job that reports.
+    fn sum(&self, reported: &Progress) -> Progress {
+        let start = Progress { job_id: reported.job_id.clone(), mode: reported.mode, ..Progress::nothing() };
+        self.engines.iter().map(|engine| engine.progress()).fold(start, |sum, one| sum.with(&one))
+    }
+
+    /// Where an absolute path leads. Folders are compared name by name: `/a/fin` does not admit `/a/finance`.
+    pub(crate) fn locate(&self, written: &str) -> Result<Location, Failure> {
+        let forbidden = || {
+            Failure::new(ErrorCode::Forbidden, "the path is not within the allow-listed roots")
+                .hint("Give an absolute path below one of the folders that listRoots names.")
+        };
+        if written.contains('\0') {
+            return Err(forbidden());
+        }
+        let path = normal(Path::new(written)).ok_or_else(forbidden)?;
+        match self.find(&path) {
+            Some(Ok((number, rel_path))) => {
+                Ok(Location { number, engine: Arc::clone(&self.engines[number]), rel_path })
+            }
+            Some(Err(why)) => {
+                Err(Failure::new(ErrorCode::FileNotFound, format!("the root cannot be read: {why}"))
+                    .hint("Make it available and restart the server."))
+            }
+            None => Err(forbidden()),
+        }
+    }
+
+    /// The absolute path of a file of an engine, as its caller knows the root.
+    pub(crate) fn absolute(&self, number: usize, rel_path: &str) -> String {
+        let whole =
+            |root: &&Listed| matches!(&root.served, Ok((of, begin)) if *of == number && begin.is_empty());
+        let root = self.listed.iter().find(whole).map_or(self.engines[number].root(), |root| &root.path);
+        root.join(rel_path).to_string_lossy().into_owned()
+    }
+
+    /// The innermost root around a path. Both the configured spelling of a root and its real path count.
+    fn find(&self, path: &Path) -> Option<Result<(usize, String), String>> {
+        let spelled = self.listed.iter().map(|root| (root.path.as_path(), root.served.clone()));
+        let real = self.engines.iter().enumerate();
+        let real = real.map(|(number, engine)| (engine.root(), Ok((number, String::new()))));
+        spelled
+            .chain(real)
+            .filter_map(|(root, served)| Some((root, served, path.strip_prefix(root).ok()?)))
+            // A root that is away does not hide the one around it, which may have its files.
+            .max_by_key(|(root, served, _)| (served.is_ok(), root.components().count()))
+            .map(|(_, served, rest)| {
+                let (number, begin) = served?;
+                let rest = rest.to_string_lossy();
+                let separator = if begin.is_empty() || rest.is_empty() { "" } else { "/" };
+                Ok((number, format!("{begin}{separator}{rest}")))
+            })
+    }
+}
+
+/// An absolute path without `.` and `..`, by its spelling alone: what links do to it is for the policy to find out.
+fn normal(path: &Path) -> Option<PathBuf> {
+    if !path.is_absolute() {
+        return None;
+    }
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    Some(normal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_compared_by_their_spelling() {
+        let normal = |path: &str| normal(Path::new(path)).map(|path| path.to_string_lossy().into_owned());
+        assert_eq!(normal("/a/./b/../c").as_deref(), Some("/a/c"));
+        assert_eq!(normal("/../../etc").as_deref(), Some("/etc"));
+        assert_eq!(normal("a/b"), None);
+        assert_eq!(normal(""), None);
+    }
+}

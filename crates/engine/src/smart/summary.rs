@@ -1,0 +1,200 @@
+//! A summary of results without a model: of each file the words that answer the question best, in a fixed order.
+
+use std::collections::HashSet;
+
+use model::Failure;
+use retrieve::parse::Parsed;
+use retrieve::snippet::snippet;
+
+use super::Smart;
+use crate::api::Call;
+
+/// Results that are read; the rest is counted.
+const MOST_RESULTS: usize = 20;
+/// Characters of one result.
+const EXCERPT: usize = 200;
+/// Completion tokens unless told otherwise, and at most.
+const TOKENS: u32 = 400;
+const MOST_TOKENS: u32 = 800;
+/// Letters of a token, roughly.
+const LETTERS: usize = 4;
+/// Files that are named as the sources of a paragraph.
+const KEY_FILES: usize = 5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    #[default]
+    Bullets,
+    Paragraph,
+    Table,
+}
+
+/// A result as the caller gives it back.
+#[derive(Debug, Clone)]
+pub struct Given {
+    pub path: String,
+    pub snippet: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub text: String,
+    /// Tokens of a model; none was asked.
+    pub prompt_tokens: u32,
+    pub completion_tokens: u32,
+}
+
+impl Smart {
+    /// Summarises results. Only what the caller sends is read, redacted first; the paths must be allow-listed.
+    pub async fn summarize(
+        &self,
+        call: &Call,
+        query: &str,
+        results: &[Given],
+        style: Style,
+        max_tokens: Option<u32>,
+    ) -> Result<Summary, Failure> {
+        let work = async {
+            for result in results {
+                self.inner.roots.locate(&result.path)?;
+            }
+            let room = max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS) as usize * LETTERS;
+            let results: Vec<Given> = results
+                .iter()
+                .map(|given| Given { path: given.path.clone(), snippet: self.redacted(&given.snippet) })
+                .collect();
+            let text = summary(query, &results, style, room);
+            Ok(Summary { text, prompt_tokens: 0, completion_tokens: 0 })
+        };
+        self.engines()[0].audited(call, work).await
+    }
+}
+
+struct Excerpt {
+    name: String,
+    text: String,
+}
+
+fn summary(query: &str, results: &[Given], style: Style, room: usize) -> String {
+    let excerpts = excerpts(query, results);
+    if excerpts.is_empty() {
+        return cut(&format!("No results to summarise for “{}”.", one_line(query)), room);
+    }
+    let text = match style {
+        Style::Bullets => {
+            lines(&excerpts, room, |excerpt| format!("- {} ({})\n", excerpt.text, excerpt.name))
+        }
+        Style::Table => {
+            let head = "| file | what it says |\n|---|---|\n";
+            let cell = |text: &str| text.replace('|', "\\|");
+            let rows = lines(&excerpts, room.saturating_sub(head.len()), |excerpt| {
+                format!("| {} | {} |\n", cell(&excerpt.name), cell(&excerpt.text))
+            });
+            format!("{head}{rows}")
+        }
+        Style::Paragraph => {
+            let mut names: Vec<&str> = Vec::new();
+            for excerpt in &excerpts {
+                if !names.contains(&excerpt.name.as_str()) && names.len() < KEY_FILES {
+                    names.push(&excerpt.name);
+                }
+            }
+            let sources = format!("Key files: {}.", names.join(", "));
+            let sentence = |excerpt: &Excerpt| {
+                let end = if excerpt.text.ends_with(['.', '!', '?', '…', ':']) { "" } else { "." };
+                format!("{}{end} ", excerpt.text)
+            };
+            format!("{}{sources}", lines(&excerpts, room.saturating_sub(sources.len()), sentence))
+        }
+    };
+    cut(text.trim_end(), room)
+}
+
+/// Of each result what answers best, without what was said before.
+fn excerpts(query: &str, results: &[Given]) -> Vec<Excerpt> {
+    let parsed = Parsed::new(query);
+    let words: Vec<String> = parsed
+        .content_terms()
+        .into_iter()
+        .flat_map(|term| std::iter::once(&term.token).chain(&term.variants))
+        .cloned()
+        .collect();
+    let mut said = HashSet::new();
+    results
+        .iter()
+        .take(MOST_RESULTS)
+        .filter_map(|result| {
+            let text = one_line(&snippet(&result.snippet, &words, EXCERPT).text);
+            let name = result.path.rsplit(['/', '\\']).next().unwrap_or(&result.path);
+            let new = !text.is_empty() && said.insert(text.to_lowercase());
+            new.then(|| Excerpt { name: one_line(name), text })
+        })
+        .collect()
+}
+
+/// As many excerpts as there is room for, at least the first.
+fn lines(excerpts: &[Excerpt], room: usize, write: impl Fn(&Excerpt) -> String) -> String {
+    let mut text = String::new();
+    for excerpt in excerpts {
+        let line = write(excerpt);
+        if !text.is_empty() && text.len() + line.len() > room {
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn cut(text: &str, room: usize) -> String {
+    match text.char_indices().nth(room) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Vec<Given> {
+        let given = |path: &str, snippet: &str| Given { path: path.into(), snippet: snippet.into() };
+        vec![
+            given("/r/contract.docx", "Vendor X agrees to provide services.\nPaid monthly."),
+            given("/r/copy.docx", "Vendor X agrees to provide services.\nPaid monthly."),
+            given("/r/plan.pptx", "Scope of the 2021 contract | with tables"),
+        ]
+    }
+
+    #[test]
+    fn s025_s026_styles() {
+        assert_eq!(
+            summary("vendor x contracts", &results(), Style::Bullets, 1600),
+            "- Vendor X agrees to provide services. Paid monthly. (contract.docx)\n\
+             - Scope of the 2021 contract | with tables (plan.pptx)"
+        );
+        assert_eq!(
+            summary("vendor x contracts", &results(), Style::Paragraph, 1600),
+            "Vendor X agrees to provide services. Paid monthly. Scope of the 2021 contract | with tables. \
+             Key files: contract.docx, plan.pptx."
+        );
+        assert_eq!(
+            summary("vendor x contracts", &results(), Style::Table, 1600),
+            "| file | what it says |\n|---|---|\n\
+             | contract.docx | Vendor X agrees to provide services. Paid monthly. |\n\
+             | plan.pptx | Scope of the 2021 contract \\| with tables |"
+        );
+        assert_eq!(summary("x", &[], Style::Bullets, 1600), "No results to summarise for “x”.");
+    }
+
+    #[test]
+    fn s025_a_summary_keeps_to_its_room() {
+        for style in [Style::Bullets, Style::Paragraph, Style::Table] {
+            let text = summary("vendor", &results(), style, 40);
+            assert!(text.chars().count() <= 41, "{text}");
+        }
+    }
+}

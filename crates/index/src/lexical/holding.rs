@@ -1,0 +1,99 @@
+//! Which documents hold which words of a question, in their texts or their paths: for whoever counts, filters or pages
+//! through documents instead of ranking passages.
+
+use std::collections::HashMap;
+
+use tantivy::schema::IndexRecordOption;
+
+use super::search::Part;
+use super::view::{ALIVE, LexicalView, SegmentView, unpanicked};
+
+/// Words of one question that are told apart.
+pub(crate) const MAX_WORDS: usize = 64;
+
+/// A document that holds some of the words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holding {
+    /// A bit for each word that stands anywhere in the document or in its path.
+    pub(crate) words: u64,
+    /// The chunk with the most of them, the first one of several.
+    pub(crate) chunk: i64,
+    /// How many words that one has, and where it stands.
+    rank: (u32, u64),
+}
+
+/// The live documents that hold at least one of the words, each given in all its forms. Without words, all live
+/// documents with their first chunks.
+pub(crate) fn holding(view: &LexicalView, words: &[Vec<String>]) -> HashMap<u32, Holding> {
+    let mut found = HashMap::new();
+    if words.is_empty() {
+        for segment in &view.segments {
+            for entry in 0..segment.packed.len() as u32 {
+                note(&mut found, segment, entry, 0, 0);
+            }
+        }
+        return found;
+    }
+    // Word bits of the text and of the path, by segment and entry.
+    let mut bits: Vec<HashMap<u32, (u64, u64)>> = vec![HashMap::new(); view.segments.len()];
+    for (number, forms) in words.iter().take(MAX_WORDS).enumerate() {
+        for form in forms {
+            for part in [Part::Body, Part::Path] {
+                gather(view, form, part, 1 << number, &mut bits);
+            }
+        }
+    }
+    for (segment, bits) in view.segments.iter().zip(bits) {
+        for (entry, (text, path)) in bits {
+            note(&mut found, segment, entry, text, path);
+        }
+    }
+    found
+}
+
+fn gather(view: &LexicalView, form: &str, part: Part, bit: u64, bits: &mut [HashMap<u32, (u64, u64)>]) {
+    let (postings, _) = view.terms.of(&view.segments, part, form);
+    for posting in postings.iter() {
+        let segment = &view.segments[posting.segment];
+        let into = &mut bits[posting.segment];
+        let read = unpanicked(|| {
+            let reader = segment.reader(part);
+            let mut blocks =
+                reader.read_block_postings_from_terminfo(&posting.info, IndexRecordOption::Basic)?;
+            while !blocks.docs().is_empty() {
+                for entry in blocks.docs() {
+                    let held = into.entry(*entry).or_default();
+                    match part {
+                        Part::Body => held.0 |= bit,
+                        Part::Path => held.1 |= bit,
+                    }
+                }
+                blocks.advance();
+            }
+            Ok(())
+        });
+        if let Err(error) = read {
+            tracing::warn!(%error, "a segment of the lexical index cannot be read");
+        }
+    }
+}
+
+fn note(found: &mut HashMap<u32, Holding>, segment: &SegmentView, entry: u32, text: u64, path: u64) {
+    if segment.packed[entry as usize] & ALIVE == 0 {
+        return;
+    }
+    let ordinal = segment.ordinals.get_val(entry);
+    // Fewer words, or a later place, is worse.
+    let rank = (u64::MAX.count_ones() - text.count_ones(), ordinal);
+    let chunk = segment.chunks.get_val(entry) as i64;
+    let new = Holding { words: text | path, chunk, rank };
+    found
+        .entry(segment.docs[entry as usize])
+        .and_modify(|known| {
+            known.words |= new.words;
+            if new.rank < known.rank {
+                (known.chunk, known.rank) = (new.chunk, new.rank);
+            }
+        })
+        .or_insert(new);
+}
