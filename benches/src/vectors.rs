@@ -201,6 +201,7 @@ fn document(rows: &mut usize, passages: &mut impl Iterator<Item = String>) -> Op
             id: ChunkId::from_digest(blake3::hash(format!("{path} {ordinal}").as_bytes()).as_bytes()),
             ordinal: ordinal as u32,
             span: Span::Lines { start_line: 1 + ordinal as u32, end_line: 1 + ordinal as u32 },
+            pointer: None,
             kind: IndexKind::Code,
             text_hash: hash(&text),
             tokens_est: text.len() as u32 / 4,

@@ -340,7 +340,7 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
 fn rules(shared: &Shared) -> String {
     let config = &shared.config;
     let text = format!("{:?} {:?} {} {}", config.policy, config.chunking, config.gitignore, config.pdf);
-    format!("3:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    format!("4:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 pub(crate) fn failure(error: &IngestError) -> Failure {

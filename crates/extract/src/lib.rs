@@ -25,6 +25,7 @@ use model::SkipReason;
 pub use diagnostic::Diagnostic;
 pub use extraction::{Extraction, Unit};
 pub use format::{Format, sniff};
+pub use formats::headings;
 pub use limits::{Limit, Limits};
 pub use raw_text::{Extracted, TextRep, raw_text};
 

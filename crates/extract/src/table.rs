@@ -44,7 +44,8 @@ pub(crate) struct RowBlocks {
 
 impl RowBlocks {
     const ROWS: u32 = 50;
-    const CHARS: usize = 4000;
+    /// About what one chunk holds, so that a hit names the rows it is in.
+    const CHARS: usize = 2000;
     /// Longer runs of empty cells are left out: a sheet has 16,384 columns and two cells at its ends are legal.
     const GAP: usize = 64;
 

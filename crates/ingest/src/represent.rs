@@ -157,13 +157,18 @@ impl Representer<'_> {
         if let Some(secret) = self.guard.policy().scan(text.as_bytes()) {
             return put.skipped(doc_type, SkipReason::Secret { rule: secret.rule.to_string() });
         }
+        let chunks = chunks();
         let mut rep_hash = blake3::Hasher::new();
         rep_hash.update(text.as_bytes()).update(self.fingerprint.as_bytes());
+        // The same text may stand on other pages than before.
+        for pointer in chunks.iter().filter_map(|chunk| chunk.pointer.as_ref()) {
+            rep_hash.update(&serde_json::to_vec(pointer).unwrap_or_default());
+        }
         let rep = NewRep {
             rep_type: RepType::RawText,
             rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
             meta_json: meta.to_string(),
-            chunks: chunks(),
+            chunks,
         };
         put.indexed(doc_type, rep)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkId, ContentHash, Span};
+use crate::{ChunkId, ContentHash, Pointer, Span};
 
 crate::document::named!(
     /// Which of the two vector indices a chunk belongs to.
@@ -18,6 +18,8 @@ pub struct Chunk {
     /// Position within the representation, from 0.
     pub ordinal: u32,
     pub span: Span,
+    /// The place as people say it, where lines do not: a page, a slide, rows of a sheet, a section.
+    pub pointer: Option<Pointer>,
     pub kind: IndexKind,
     pub text: String,
     pub text_hash: ContentHash,

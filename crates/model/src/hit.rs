@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkId, Citation, DocType, RepType, Span};
+use crate::{ChunkId, Citation, DocType, Pointer, RepType, Span};
 
 /// A chunk and its score in one ranking, before it is looked up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +22,9 @@ pub struct Hit {
     pub score: f32,
     pub snippet: String,
     pub span: Span,
+    /// For the contracts that say more than lines, pages and times; not part of this shape.
+    #[serde(skip)]
+    pub pointer: Option<Pointer>,
 }
 
 impl Hit {

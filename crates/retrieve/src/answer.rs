@@ -111,6 +111,7 @@ mod tests {
                 score: *score,
                 snippet,
                 span,
+                pointer: None,
             });
             chunks.push(StoredChunk {
                 id: chunk_id,
@@ -119,6 +120,7 @@ mod tests {
                 rep_type,
                 ordinal: 0,
                 span,
+                pointer: None,
                 kind: IndexKind::Text,
                 text_hash: [0; 16],
                 text,

@@ -406,6 +406,7 @@ mod tests {
             rep_type: RepType::RawText,
             ordinal: id as u32,
             span: Span::Lines { start_line: 1, end_line: 2 },
+            pointer: None,
             kind: IndexKind::Code,
             text_hash,
             text: text.into(),

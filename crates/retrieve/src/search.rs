@@ -187,6 +187,7 @@ fn show(scored: Scored, terms: &TermWeights) -> (Hit, Breakdown) {
         score,
         snippet: snippet.text,
         span: chunk.span,
+        pointer: chunk.pointer,
     };
     (hit, breakdown)
 }

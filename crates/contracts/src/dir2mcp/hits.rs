@@ -76,6 +76,7 @@ pub(super) mod tests {
             score: 0.87,
             snippet: "fn main() {\n    run();\n}".into(),
             span: Span::Lines { start_line: 3, end_line: 9 },
+            pointer: None,
         }
     }
 

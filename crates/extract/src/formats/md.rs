@@ -26,6 +26,11 @@ pub(crate) struct Section<'t> {
     pub(crate) text: &'t str,
 }
 
+/// The headings of a Markdown text with their lines, from 1.
+pub fn headings(text: &str) -> Vec<(u32, String)> {
+    sections(text).into_iter().filter_map(|section| Some((section.first, section.title?))).collect()
+}
+
 /// Cuts a text before each heading that does not stand in code.
 pub(crate) fn sections(text: &str) -> Vec<Section<'_>> {
     let mut found = Vec::new();

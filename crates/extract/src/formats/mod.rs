@@ -23,6 +23,8 @@ mod txt;
 mod xls;
 mod xlsx;
 
+pub use md::headings;
+
 use crate::format::Format;
 use crate::sink::{Outcome, Sink};
 

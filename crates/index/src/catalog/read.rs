@@ -4,11 +4,12 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, IndexKind, RepType, SourceType, Span,
+    ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, IndexKind, Pointer, RepType, SourceType,
+    Span,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Catalog, ROOT_ID, Reader, Unpacker, kind_of};
+use super::{Catalog, ROOT_ID, Reader, Unpacker, extras, kind_of};
 use crate::batch::Known;
 use crate::error::IndexError;
 use crate::ids::IdSet;
@@ -55,6 +56,8 @@ pub struct StoredChunk {
     pub rep_type: RepType,
     pub ordinal: u32,
     pub span: Span,
+    /// The place as people say it, where lines do not.
+    pub pointer: Option<Pointer>,
     pub kind: IndexKind,
     /// The first 128 bits of the text's hash.
     pub text_hash: [u8; 16],
@@ -228,8 +231,8 @@ impl Catalog {
         let sqlite = |error| IndexError::sqlite(&self.path, error);
         let mut statement = conn
             .prepare_cached(
-                "SELECT c.rep_id, c.ordinal, s.span_kind, s.start, s.\"end\", c.index_kind, c.text_hash, c.text \
-                 FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id WHERE c.chunk_id = ?1 AND c.deleted = 0",
+                "SELECT c.rep_id, c.ordinal, s.span_kind, s.start, s.\"end\", c.index_kind, c.text_hash, c.text, \
+                 s.extra_json FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id WHERE c.chunk_id = ?1 AND c.deleted = 0",
             )
             .map_err(sqlite)?;
         let mut rows = statement.query([id.0]).map_err(sqlite)?;
@@ -264,6 +267,11 @@ impl Catalog {
             span: span.ok_or_else(|| damaged(format!("chunk {id} has no valid span")))?,
             kind: row.get_ref(5).and_then(|kind| Ok(kind_of(kind.as_str()?))).map_err(sqlite)?,
             text_hash,
+            pointer: row
+                .get_ref(8)
+                .and_then(|extra| Ok(extra.as_str_or_null()?))
+                .map_err(sqlite)?
+                .and_then(extras::pointer),
             text,
         }))
     }

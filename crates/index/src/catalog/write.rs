@@ -8,7 +8,7 @@ use model::{Chunk, ChunkId, ContentHash, IndexKind};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::text::Packer;
-use super::{Catalog, ROOT_ID, kind_of};
+use super::{Catalog, ROOT_ID, extras, kind_of};
 use crate::batch::{Batch, DocChange, NewRep};
 use crate::error::IndexError;
 use crate::lexical::kind_index;
@@ -545,9 +545,9 @@ impl DocumentWriter<'_> {
             let (kind, start, end) = chunk.span.to_parts();
             self.tx
                 .prepare_cached(
-                    "INSERT INTO spans (chunk_id, span_kind, start, \"end\") VALUES (?1, ?2, ?3, ?4)",
+                    "INSERT INTO spans (chunk_id, span_kind, start, \"end\", extra_json) VALUES (?1, ?2, ?3, ?4, ?5)",
                 )?
-                .execute((id, kind, start, end))?;
+                .execute((id, kind, start, end, extras::written(chunk)))?;
         }
         Ok(inserted == 1)
     }
@@ -556,8 +556,10 @@ impl DocumentWriter<'_> {
     fn revive(&mut self, id: i64, chunk: &Chunk, text_hash: &[u8], same_text: bool) -> rusqlite::Result<()> {
         let (kind, start, end) = chunk.span.to_parts();
         self.tx
-            .prepare_cached("UPDATE spans SET span_kind = ?2, start = ?3, \"end\" = ?4 WHERE chunk_id = ?1")?
-            .execute((id, kind, start, end))?;
+            .prepare_cached(
+                "UPDATE spans SET span_kind = ?2, start = ?3, \"end\" = ?4, extra_json = ?5 WHERE chunk_id = ?1",
+            )?
+            .execute((id, kind, start, end, extras::written(chunk)))?;
         if same_text {
             self.tx
                 .prepare_cached(

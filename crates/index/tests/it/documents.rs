@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use index::{Access, Batch, DocChange, IndexError};
-use model::{ChunkId, DocStatus, IndexKind, Span};
+use model::{ChunkId, DocStatus, IndexKind, Pointer, Span};
 
 use crate::support::{
     Buckets, State, all_answers, apply, by_vector, delete, hash, lexical, open, paths, put, put_as,
@@ -200,6 +200,34 @@ fn chunks_come_back_as_they_went_in() {
     assert_eq!(chunks[0].span, Span::Lines { start_line: 3, end_line: 5002 });
     assert_eq!(snapshot.live_chunks(IndexKind::Code), 2);
     assert_eq!(snapshot.live_chunks(IndexKind::Text), 0);
+}
+
+#[test]
+fn d075_the_place_within_a_document_comes_back() {
+    let state = State::new();
+    let index = state.writer();
+    let placed = |pointer: Option<Pointer>| {
+        let mut change = put("a.xlsx", "pelican");
+        if let DocChange::Put { rep: Some(rep), .. } = &mut change {
+            rep.rep_hash = hash(&format!("{pointer:?}"));
+            rep.chunks[0].id = ChunkId(7 + i64::from(pointer.is_none()));
+            rep.chunks[0].pointer = pointer;
+        }
+        change
+    };
+    let rows = Pointer::Rows { sheet: Some("Q2 'net'".into()), first_row: 1, last_row: 40 };
+    let extra = || -> Vec<Option<String>> {
+        let sql = state.sql();
+        let mut statement = sql.prepare("SELECT extra_json FROM spans ORDER BY chunk_id").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    for (pointer, id) in [(Some(rows.clone()), 7), (None, 8), (Some(rows), 7)] {
+        apply(&index, vec![placed(pointer.clone())]);
+        index.publish().unwrap();
+        let chunks = index.snapshot().chunks(&[ChunkId(id)]).unwrap();
+        assert_eq!(chunks[0].pointer, pointer);
+    }
+    assert_eq!(extra().iter().filter(|extra| extra.is_none()).count(), 1, "nothing to say is nothing stored");
 }
 
 #[test]

@@ -115,6 +115,7 @@ pub(crate) fn put_as(path: &str, text: &str, kind: IndexKind) -> DocChange {
             id: ChunkId::from_digest(identity.as_bytes()),
             ordinal: chunks.len() as u32,
             span: Span::Lines { start_line: line, end_line },
+            pointer: None,
             kind,
             text: paragraph.to_owned(),
             text_hash: hash(paragraph),

@@ -5,7 +5,7 @@ mod lines;
 mod prose;
 
 use extract::Extraction;
-use model::{Chunk, ChunkId, ContentHash, DocType, IndexKind, RelPath, RepType, Span};
+use model::{Chunk, ChunkId, ContentHash, DocType, IndexKind, Pointer, RelPath, RepType, Span};
 
 /// The `chunking.*` settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,15 +43,28 @@ pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &Chunk
         DocType::Code => (IndexKind::Code, code::cut(text, options)),
         _ => (IndexKind::Text, prose::cut(text, options)),
     };
+    let headings = if doc_type == DocType::Md { extract::headings(text) } else { Vec::new() };
     cuts.into_iter()
         .filter(|cut| !cut.text.trim().is_empty())
         .enumerate()
-        .map(|(ordinal, cut)| identify(path, kind, ordinal as u32, cut, None))
+        .map(|(ordinal, cut)| {
+            let section = section(&headings, cut);
+            identify(path, kind, ordinal as u32, cut, section)
+        })
         .collect()
 }
 
-/// The chunks of a document's units: each of one unit alone, cited by its page where it has one and by the lines of the
-/// joined text where it has not.
+/// The section that a piece of Markdown begins in. What stands before the first heading has none, unless the heading
+/// comes soon.
+fn section(headings: &[(u32, String)], cut: Cut<'_>) -> Option<Pointer> {
+    let begun = headings.partition_point(|(line, _)| *line <= cut.start_line);
+    let number = if begun == 0 && headings.first()?.0 <= cut.end_line { 1 } else { begun };
+    let (_, title) = headings.get(number.checked_sub(1)?)?;
+    Some(Pointer::Section { section: number as u32, title: Some(title.clone()), page: None })
+}
+
+/// The chunks of a document's units: each of one unit alone, cited by its page or time where it has one and by the lines
+/// of the joined text where it has not, with the unit's own place beside it.
 pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptions) -> Vec<Chunk> {
     let (_, places) = extraction.joined();
     let mut chunks = Vec::new();
@@ -66,15 +79,16 @@ pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptio
                 text: cut.text,
             };
             let ordinal = chunks.len() as u32;
-            chunks.push(identify(path, IndexKind::Text, ordinal, cut, unit.pointer.span()));
+            chunks.push(identify(path, IndexKind::Text, ordinal, cut, Some(unit.pointer.clone())));
         }
     }
     chunks
 }
 
-fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, span: Option<Span>) -> Chunk {
+fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, pointer: Option<Pointer>) -> Chunk {
     let rep_type = RepType::RawText;
-    let span = span.unwrap_or(Span::Lines { start_line: cut.start_line, end_line: cut.end_line });
+    let lines = Span::Lines { start_line: cut.start_line, end_line: cut.end_line };
+    let span = pointer.as_ref().and_then(Pointer::span).unwrap_or(lines);
     let text_hash = blake3::hash(cut.text.as_bytes());
     let mut identity = blake3::Hasher::new();
     for part in [path.as_str(), rep_type.as_str(), kind.as_str()] {
@@ -84,10 +98,15 @@ fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, span: O
         identity.update(&number.to_le_bytes());
     }
     identity.update(text_hash.as_bytes());
+    // The same text under another heading or on another page is cited otherwise.
+    if let Some(pointer) = &pointer {
+        identity.update(&serde_json::to_vec(pointer).unwrap_or_default());
+    }
     Chunk {
         id: ChunkId::from_digest(identity.finalize().as_bytes()),
         ordinal,
         span,
+        pointer,
         kind,
         text: cut.text.to_owned(),
         text_hash: ContentHash(*text_hash.as_bytes()),
@@ -97,10 +116,11 @@ fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, span: O
 
 #[cfg(test)]
 mod tests {
-    use model::{DocType, RelPath, Span};
+    use extract::{Extraction, Format, Unit};
+    use model::{DocType, Pointer, RelPath, Span};
     use proptest::prelude::*;
 
-    use super::{ChunkOptions, chunk_text};
+    use super::{ChunkOptions, chunk_text, chunk_units};
 
     fn small() -> ChunkOptions {
         ChunkOptions {
@@ -154,5 +174,57 @@ mod tests {
         assert_ne!(first.id, chunk("b.rs", "fn f() {}").id);
         assert_ne!(first.id, chunk("a.rs", "fn f() {}\n//").id);
         assert_eq!(first.text_hash, chunk("b.rs", "fn f() {}").text_hash);
+    }
+
+    #[test]
+    fn markdown_chunks_know_their_section() {
+        let path = RelPath::parse("a.md").unwrap();
+        let text = format!("# One\n\n{0}\n## Two\n\n{0}", "word word word word\n".repeat(6));
+        let sections: Vec<_> = chunk_text(&path, DocType::Md, &text, &small())
+            .iter()
+            .map(|chunk| chunk.pointer.as_ref().map(ToString::to_string))
+            .collect();
+        assert_eq!(sections.first().unwrap().as_deref(), Some("section 'One'"));
+        assert_eq!(sections.last().unwrap().as_deref(), Some("section 'Two'"));
+        let plain = chunk_text(&path, DocType::Text, &text, &small());
+        assert!(plain.iter().all(|chunk| chunk.pointer.is_none()));
+        let renamed = chunk_text(&path, DocType::Md, &text.replace("Two", "Owt"), &small());
+        let last = chunk_text(&path, DocType::Md, &text, &small()).pop().unwrap();
+        assert_eq!(renamed.last().unwrap().text, last.text);
+        assert_ne!(renamed.last().unwrap().id, last.id, "it is cited by another heading");
+    }
+
+    #[test]
+    fn no_chunk_stands_in_two_units() {
+        let rows = |sheet: &str, first_row| Pointer::Rows {
+            sheet: Some(sheet.into()),
+            first_row,
+            last_row: first_row + 9,
+        };
+        let unit = |pointer, text: &str| Unit { pointer, title: None, text: text.trim_end().to_owned() };
+        let extraction = Extraction {
+            format: Format::Xlsx,
+            title: None,
+            units: vec![
+                unit(rows("Q1", 1), &"| a | b |\n".repeat(10)),
+                unit(rows("Q2", 1), "| c |"),
+                unit(rows("Q2", 11), "| d |"),
+            ],
+            parts: 2,
+            skip: None,
+            diagnostics: vec![],
+        };
+        let (text, places) = extraction.joined();
+        let lines: Vec<&str> = text.split('\n').collect();
+        let chunks = chunk_units(&RelPath::parse("a.xlsx").unwrap(), &extraction, &small());
+        assert!(chunks.len() > 3);
+        for chunk in &chunks {
+            let Span::Lines { start_line, end_line } = chunk.span else { panic!("{:?}", chunk.span) };
+            assert!(lines[start_line as usize - 1..end_line as usize].join("\n").contains(&chunk.text));
+            let own = extraction.units.iter().zip(&places).find(|(unit, (first, last))| {
+                Some(&unit.pointer) == chunk.pointer.as_ref() && *first <= start_line && end_line <= *last
+            });
+            assert!(own.is_some(), "{chunk:?}");
+        }
     }
 }

@@ -84,6 +84,7 @@ fn put(path: &str, text: &str) -> DocChange {
             id: ChunkId::from_digest(identity.as_bytes()),
             ordinal: chunks.len() as u32,
             span: Span::Lines { start_line: line, end_line: line + lines.saturating_sub(1) },
+            pointer: None,
             kind,
             text: text.to_owned(),
             text_hash: hash(text),
