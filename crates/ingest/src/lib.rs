@@ -9,6 +9,8 @@ pub mod chunk;
 mod commit;
 mod counters;
 mod documents;
+mod members;
+mod outlet;
 mod outline;
 mod plan;
 mod represent;
@@ -17,7 +19,8 @@ mod text;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
-pub use documents::{DocumentReader, InProcess, document, shortfall};
+pub use documents::{Archive, Content, DocumentReader, InProcess, Kind, NoContent, content};
+pub use extract::archive::{Entry, Mode as ArchiveMode, Walked};
 pub use extract::{Extraction, Format, Limits as ExtractLimits};
 pub use lang::Parsed;
 pub use outline::{extensions, languages, outline_all, structure, summary};
