@@ -95,6 +95,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
         threads: 1,
         reader: std::sync::Arc::new(engine::InProcess::default()),
         pdf: true,
+        archives: None,
         chunking: ChunkOptions::default(),
         oversample: 5,
         weights: Weights::default(),

@@ -60,6 +60,11 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
         chunking: chunk_options(&settings.chunking),
         reader: reader(),
         pdf: settings.ingest.pdf != settings::PdfMode::Off,
+        archives: match settings.ingest.archives {
+            settings::ArchiveMode::Off => None,
+            settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
+            settings::ArchiveMode::Deep => Some(engine::ArchiveMode::Deep),
+        },
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
 use index::{Access, Index, IndexError, Snapshot};
-use ingest::{ChunkOptions, Counters, DocumentReader, IngestError};
+use ingest::{ArchiveMode, ChunkOptions, Counters, DocumentReader, IngestError};
 use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
 use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
 use retrieve::{Breakdown, CompiledFilter, RankOptions, Weights};
@@ -22,7 +22,7 @@ use crate::api::{
 use crate::corpus::{Corpus, read_corpus};
 use crate::lock::{Attempt, WriterLock};
 use crate::metrics::Metrics;
-use crate::open_file::open_file;
+use crate::open_file::{Door, open_file};
 use crate::outliner::Outliner;
 use crate::state::prepare_state_dir;
 use crate::worker::{self, EventSink, Wake, Waker};
@@ -48,6 +48,8 @@ pub struct EngineConfig {
     pub reader: Arc<dyn DocumentReader>,
     /// Text of PDF files is wanted.
     pub pdf: bool,
+    /// How far archives are looked into, if at all.
+    pub archives: Option<ArchiveMode>,
     pub oversample: usize,
     pub weights: Weights,
     pub generate_answer: bool,
@@ -311,12 +313,11 @@ impl Engine {
     }
 
     pub async fn open_file(&self, call: &Call, request: OpenRequest) -> Result<OpenedFile, Failure> {
-        let (guard, index) = (self.shared.guard.clone(), self.shared.index());
-        let reader = Arc::clone(&self.shared.config.reader);
+        let (shared, index) = (Arc::clone(&self.shared), self.shared.index());
         self.audited(
             call,
             blocking(call, move || {
-                let mut opened = open_file(&guard, reader.as_ref(), &request)?;
+                let mut opened = open_file(shared.door(), &request)?;
                 let indexed = index.document(&opened.file.rel_path)?;
                 opened.file.changed_since_indexed =
                     indexed.and_then(|row| row.content_hash).is_some_and(|hash| hash != opened.content_hash);
@@ -487,6 +488,12 @@ impl Shared {
         let options =
             RankOptions { oversample: self.config.oversample, weights: self.config.weights, view: None };
         retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &|path| self.allows(path))
+    }
+
+    /// The way to the texts of files.
+    pub(crate) fn door(&self) -> Door<'_> {
+        let config = &self.config;
+        Door { guard: &self.guard, reader: config.reader.as_ref(), archives: config.archives }
     }
 
     /// Whether the policy of now lets a path be shown.

@@ -26,7 +26,7 @@ pub use corpus::{Corpus, read_corpus};
 pub use document_processes::{DocumentProcesses, serve_documents};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
-pub use ingest::{ChunkOptions, DocumentReader, InProcess, IngestError};
+pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
 pub use metrics::{Metrics, metrics_page};
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,

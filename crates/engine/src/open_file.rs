@@ -1,13 +1,13 @@
-//! Opens an exact slice of a file through the guarded door: path, policy, content, in that order.
+//! Opens an exact slice of a file, or of a member of an archive, through the guarded door: path, policy, content, in that
+//! order.
 
-use discover::classify;
-use ingest::{DocumentReader, Extraction, FileText, Unshown, document, read_text, shortfall};
-use model::{ContentHash, DocType, ErrorCode, Failure, RelPath, Span};
-use policy::{Guard, OpenFile};
+use ingest::{Archive, ArchiveMode, DocumentReader, Extraction, Kind, NoContent, content};
+use model::{ContentHash, DocType, ErrorCode, Failure, Pointer, RelPath, Span};
+use policy::{Guard, OpenError};
 
 use crate::api::{OpenRequest, OpenedFile, Selection};
 
-/// Bytes looked at to tell what a file is.
+/// Bytes looked at to tell how much of a file may be read.
 const HEAD_BYTES: u64 = 8192;
 
 /// What was opened and the hash of what was read, so that the caller can tell whether it is still what was indexed.
@@ -16,22 +16,27 @@ pub(crate) struct Opened {
     pub(crate) content_hash: ContentHash,
 }
 
-/// The whole text of a file, before a slice is cut from it.
+/// The whole text of a file or member, before a slice is cut from it.
 pub(crate) struct Whole {
-    doc_type: DocType,
+    pub(crate) doc_type: DocType,
     pub(crate) text: String,
-    content_hash: ContentHash,
-    /// The parts of a document; their texts joined are the text.
-    pub(crate) parts: Option<Extraction>,
+    pub(crate) content_hash: ContentHash,
+    /// Where the text was dug out: its parts with their places.
+    pub(crate) extraction: Option<Extraction>,
 }
 
-pub(crate) fn open_file(
-    guard: &Guard,
-    reader: &dyn DocumentReader,
-    request: &OpenRequest,
-) -> Result<Opened, Failure> {
+/// How the texts of documents are got.
+#[derive(Clone, Copy)]
+pub(crate) struct Door<'a> {
+    pub(crate) guard: &'a Guard,
+    pub(crate) reader: &'a dyn DocumentReader,
+    /// How far archives are looked into, if at all.
+    pub(crate) archives: Option<ArchiveMode>,
+}
+
+pub(crate) fn open_file(door: Door<'_>, request: &OpenRequest) -> Result<Opened, Failure> {
     let path = RelPath::parse(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
-    let whole = whole(guard, reader, &path)?;
+    let whole = door.whole(&path)?;
     let slice = whole.slice(&path, request)?;
     let file = OpenedFile {
         rel_path: path.as_str().to_owned(),
@@ -44,84 +49,118 @@ pub(crate) fn open_file(
     Ok(Opened { file, content_hash: whole.content_hash })
 }
 
-/// Reads a file through the guarded door: as text, or what was dug out of a document.
-pub(crate) fn whole(guard: &Guard, reader: &dyn DocumentReader, path: &RelPath) -> Result<Whole, Failure> {
-    let mut file = guard.open(path)?;
-    let head = file.read_head(HEAD_BYTES)?;
-    match document(path.file_name(), &head) {
-        Some((_, doc_type)) => whole_document(guard, reader, path, file, doc_type),
-        None => whole_text(guard, path, file, classify(path, &head)),
+impl Door<'_> {
+    /// The text of a file or of a member of an archive, unless the policy holds it back.
+    pub(crate) fn whole(self, path: &RelPath) -> Result<Whole, Failure> {
+        let bytes = match self.guard.open(path) {
+            Ok(mut file) => {
+                let guess = Kind::of(path, &file.read_head(HEAD_BYTES)?);
+                if let Kind::Other(doc_type) = guess {
+                    return Err(unsupported(path, doc_type, "has no text to show"));
+                }
+                file.read_all(self.guard.policy().max_bytes(guess.doc_type()))?
+            }
+            Err(OpenError::NotFound) => match self.member(path)? {
+                Some(bytes) => bytes,
+                None => return Err(OpenError::NotFound.into()),
+            },
+            Err(error) => return Err(error.into()),
+        };
+        let kind = Kind::of(path, &bytes);
+        let doc_type = kind.doc_type();
+        let (size, limit) = (bytes.len() as u64, self.guard.policy().max_bytes(doc_type));
+        if size > limit {
+            return Err(OpenError::TooLarge { size, limit }.into());
+        }
+        match kind {
+            Kind::Archive(_) => {
+                return Err(unsupported(path, doc_type, "is opened member by member: add the path of one"));
+            }
+            Kind::Other(_) => return Err(unsupported(path, doc_type, "has no text to show")),
+            Kind::Text(_) | Kind::Document(..) => {}
+        }
+        let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
+        let content = content(self.reader, path, kind, bytes).map_err(|none| match none {
+            NoContent::Skip(reason) => {
+                Failure::new(ErrorCode::DocTypeUnsupported, format!("{path}: {reason}"))
+            }
+            NoContent::Reader(message) => {
+                Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}"))
+            }
+        })?;
+        if self.guard.policy().scan(content.text.as_bytes()).is_some() {
+            return Err(withheld(path));
+        }
+        Ok(Whole { doc_type, text: content.text, content_hash, extraction: content.extraction })
     }
-}
 
-fn whole_text(
-    guard: &Guard,
-    path: &RelPath,
-    mut file: OpenFile,
-    doc_type: DocType,
-) -> Result<Whole, Failure> {
-    if !doc_type.is_textual() {
-        return Err(unsupported(path, doc_type, "has no text to show"));
+    /// The bytes of `archive.zip/inner/path`, if some file above the path is an archive that holds it. The policy has been
+    /// asked about the whole path.
+    fn member(self, path: &RelPath) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(mode) = self.archives else { return Ok(None) };
+        for (slash, _) in path.as_str().match_indices('/') {
+            let above =
+                RelPath::from_walk(&path.as_str()[..slash]).map_err(|error| policy::path_failure(&error))?;
+            let mut file = match self.guard.open(&above) {
+                Ok(file) => file,
+                Err(OpenError::NotAFile { .. }) => continue,
+                Err(OpenError::NotFound) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let Kind::Archive(_) = Kind::of(&above, &file.read_head(HEAD_BYTES)?) else { return Ok(None) };
+            let bytes = file.read_all(self.guard.policy().max_bytes(DocType::Archive))?;
+            let Kind::Archive(format) = Kind::of(&above, &bytes) else { return Ok(None) };
+            let max_member_bytes = self.guard.policy().max_member_bytes();
+            let archive = Archive { format, name: above.file_name(), bytes: &bytes, mode, max_member_bytes };
+            let inner = &path.as_str()[slash + 1..];
+            return self
+                .reader
+                .member(&archive, inner)
+                .map_err(|message| Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}")));
+        }
+        Ok(None)
     }
-    match read_text(guard, &mut file, guard.policy().max_bytes(doc_type)) {
-        Ok(FileText { text, content_hash }) => Ok(Whole { doc_type, text, content_hash, parts: None }),
-        Err(Unshown::Open(error)) => Err(error.into()),
-        Err(Unshown::NotText) => Err(unsupported(path, doc_type, "is binary inside")),
-        Err(Unshown::Secret) => Err(withheld(path)),
-    }
-}
-
-fn whole_document(
-    guard: &Guard,
-    reader: &dyn DocumentReader,
-    path: &RelPath,
-    mut file: OpenFile,
-    doc_type: DocType,
-) -> Result<Whole, Failure> {
-    let bytes = file.read_all(guard.policy().max_bytes(doc_type))?;
-    let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
-    let Some((format, _)) = document(path.file_name(), &bytes) else {
-        return Err(unsupported(path, doc_type, "has no text to show"));
-    };
-    let extraction = reader
-        .read(format, path.file_name(), &bytes)
-        .map_err(|message| Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}")))?;
-    if let Some(reason) = shortfall(&extraction) {
-        return Err(Failure::new(ErrorCode::DocTypeUnsupported, format!("{path}: {reason}")));
-    }
-    let (text, _) = extraction.joined();
-    if guard.policy().scan(text.as_bytes()).is_some() {
-        return Err(withheld(path));
-    }
-    Ok(Whole { doc_type, text, content_hash, parts: Some(extraction) })
 }
 
 impl Whole {
-    /// The parts of a document all of whose parts are pages.
-    fn pages(&self) -> Option<&Extraction> {
-        let is_page = |unit: &ingest::Unit| matches!(unit.pointer.span(), Some(Span::Page { .. }));
-        self.parts.as_ref().filter(|parts| parts.units.iter().all(is_page))
-    }
-
     fn slice(&self, path: &RelPath, request: &OpenRequest) -> Result<Slice, Failure> {
         let unsupported = |why| Err(unsupported(path, self.doc_type, why));
         let max_chars = request.max_chars;
-        match (request.selection, self.pages()) {
-            (Selection::Lines { start, end }, _) => Ok(Slice::lines(&self.text, start, end, max_chars)),
-            (Selection::Start, None) => Ok(Slice::lines(&self.text, 1, u32::MAX, max_chars)),
-            (Selection::Start, Some(pages)) => Ok(Slice::unit_page(pages, 1, max_chars)),
-            (Selection::Page(page), Some(pages)) if page <= pages.parts.max(1) => {
-                Ok(Slice::unit_page(pages, page, max_chars))
-            }
-            (Selection::Page(page), Some(pages)) => {
-                let message = format!("{path} has {} pages, not {page}", pages.parts);
-                Err(Failure::new(ErrorCode::InvalidRange, message))
-            }
-            (Selection::Page(page), None) => {
-                Slice::page(&self.text, page, max_chars).map_or_else(|| unsupported("has no pages"), Ok)
-            }
-            (Selection::Time { .. }, _) => unsupported("has no transcript"),
+        let (pages, times) = (self.pages(), self.times());
+        match request.selection {
+            Selection::Lines { start, end } => Ok(Slice::lines(&self.text, start, end, max_chars)),
+            Selection::Start => Ok(match (pages, times) {
+                (Some(pages), _) => Slice::unit_page(pages, 1, max_chars),
+                (_, Some(times)) => Slice::time(times, 0, u64::MAX, max_chars),
+                _ => Slice::lines(&self.text, 1, u32::MAX, max_chars),
+            }),
+            Selection::Page(page) => match pages {
+                Some(pages) if page <= pages.parts.max(1) => Ok(Slice::unit_page(pages, page, max_chars)),
+                Some(pages) => {
+                    let message = format!("{path} has {} pages, not {page}", pages.parts);
+                    Err(Failure::new(ErrorCode::InvalidRange, message))
+                }
+                None => {
+                    Slice::page(&self.text, page, max_chars).map_or_else(|| unsupported("has no pages"), Ok)
+                }
+            },
+            Selection::Time { start_ms, end_ms } => match times {
+                Some(times) => Ok(Slice::time(times, start_ms, end_ms, max_chars)),
+                None => unsupported("has no transcript"),
+            },
         }
+    }
+
+    /// The units of a document all of whose parts are pages or slides.
+    fn pages(&self) -> Option<&Extraction> {
+        let is_page = |pointer: &Pointer| matches!(pointer.span(), Some(Span::Page { .. }));
+        self.extraction.as_ref().filter(|all| all.units.iter().all(|unit| is_page(&unit.pointer)))
+    }
+
+    /// The units of a document all of whose parts have times.
+    fn times(&self) -> Option<&Extraction> {
+        let is_timed = |pointer: &Pointer| matches!(pointer, Pointer::Time { .. });
+        self.extraction.as_ref().filter(|all| all.units.iter().all(|unit| is_timed(&unit.pointer)))
     }
 }
 
@@ -171,6 +210,37 @@ impl Slice {
         Slice { span, content: content.to_owned(), truncated }
     }
 
+    /// What is said between two times; the span tells from when to when the content goes.
+    fn time(times: &Extraction, from: u64, to: u64, max_chars: usize) -> Slice {
+        let mut text = String::new();
+        let mut span: Option<(u64, u64)> = None;
+        for unit in &times.units {
+            let Pointer::Time { start_ms, end_ms } = unit.pointer else { continue };
+            // What begins when the wanted part ends is not in it, unless that is a moment.
+            let begins = start_ms < to || (from == to && start_ms == to);
+            if !begins || end_ms < from || (end_ms == from && start_ms < from) {
+                continue;
+            }
+            if text.chars().count() >= max_chars {
+                return Slice::cut(span, &text, max_chars, true);
+            }
+            if span.is_some() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&unit.text);
+            span = Some(
+                span.map_or((start_ms, end_ms), |(first, last)| (first.min(start_ms), last.max(end_ms))),
+            );
+        }
+        Slice::cut(span, &text, max_chars, false)
+    }
+
+    fn cut(span: Option<(u64, u64)>, text: &str, max_chars: usize, more: bool) -> Slice {
+        let (content, truncated) = cut_chars(text, max_chars);
+        let span = span.map(|(start_ms, end_ms)| Span::Time { start_ms, end_ms });
+        Slice { span, content: content.to_owned(), truncated: truncated || more }
+    }
+
     /// Page `page` of a text whose pages are divided by form feeds, as `pdftotext` and the RFCs write them.
     fn page(text: &str, page: u32, max_chars: usize) -> Option<Slice> {
         if !text.contains('\x0c') {
@@ -192,9 +262,39 @@ fn cut_chars(text: &str, max: usize) -> (&str, bool) {
 
 #[cfg(test)]
 mod tests {
-    use model::Span;
+    use ingest::{Extraction, Format};
+    use model::{Pointer, Span};
 
     use super::Slice;
+
+    #[test]
+    fn d152_times() {
+        let units = [(0, 1000, "one"), (1000, 2000, "two"), (5000, 9000, "three")];
+        let units = units.map(|(start_ms, end_ms, text)| {
+            let pointer = Pointer::Time { start_ms, end_ms };
+            serde_json::from_value(serde_json::json!({ "pointer": pointer, "title": null, "text": text }))
+                .unwrap()
+        });
+        let times = Extraction {
+            format: Format::Srt,
+            title: None,
+            units: units.into(),
+            parts: 3,
+            skip: None,
+            diagnostics: vec![],
+        };
+        let at = |from, to| {
+            let slice = Slice::time(&times, from, to, 100);
+            (slice.content, slice.span)
+        };
+        let time = |start_ms, end_ms| Some(Span::Time { start_ms, end_ms });
+        assert_eq!(at(1000, 2000), ("two".into(), time(1000, 2000)));
+        assert_eq!(at(500, 1500), ("one\n\ntwo".into(), time(0, 2000)));
+        assert_eq!(at(0, u64::MAX).1, time(0, 9000));
+        assert_eq!(at(6000, 6000), ("three".into(), time(5000, 9000)));
+        assert_eq!(at(3000, 4000), (String::new(), None));
+        assert!(Slice::time(&times, 0, u64::MAX, 2).truncated);
+    }
 
     fn lines(text: &str, start: u32, end: u32, max: usize) -> (String, Option<(u32, u32)>, bool) {
         let slice = Slice::lines(text, start, end, max);

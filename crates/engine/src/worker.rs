@@ -317,6 +317,7 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
         chunking: config.chunking.clone(),
         reader: Arc::clone(&config.reader),
         pdf: config.pdf,
+        archives: config.archives,
         threads: config.threads,
         rules: rules(shared),
     };
@@ -340,8 +341,9 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
 /// rules themselves: another one has everything cut anew.
 fn rules(shared: &Shared) -> String {
     let config = &shared.config;
-    let text = format!("{:?} {:?} {} {}", config.policy, config.chunking, config.gitignore, config.pdf);
-    format!("4:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    let (policy, chunking, archives) = (&config.policy, &config.chunking, config.archives);
+    let text = format!("{policy:?} {chunking:?} {} {} {archives:?}", config.gitignore, config.pdf);
+    format!("5:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 pub(crate) fn failure(error: &IngestError) -> Failure {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::Read;
 use std::ops::ControlFlow;
 
 use flate2::read::MultiGzDecoder;
@@ -9,7 +10,7 @@ use model::path::PathError;
 use model::{RelPath, SkipReason};
 use serde::{Deserialize, Serialize};
 
-use crate::container::inflate;
+use crate::container::inflate::{self, Unpacking};
 use crate::container::tar::{self, Kind, Tar};
 use crate::container::zip::Zip;
 use crate::format::{Format, sniff};
@@ -151,9 +152,8 @@ impl Walk<'_> {
             Format::Zip => self.zip(bytes, within, depth),
             Format::Tar => self.tar(bytes, within, depth),
             Format::TarGz => {
-                let stream = MultiGzDecoder::new(bytes);
-                let (unpacked, problem) = inflate::read_some(stream, bytes.len() as u64, self.meter)?;
-                self.unpacked(unpacked, problem, name, within, depth)
+                let stream = Unpacking::new(MultiGzDecoder::new(bytes), bytes.len() as u64, self.meter);
+                self.unpacked(stream, name, within, depth)
             }
             Format::TarZst => {
                 let mut stream = match zstd::stream::read::Decoder::new(bytes) {
@@ -164,36 +164,42 @@ impl Walk<'_> {
                 if let Err(error) = stream.window_log_max(27) {
                     return Err(Halt::Broken(error.to_string()));
                 }
-                let (unpacked, problem) = inflate::read_some(stream, bytes.len() as u64, self.meter)?;
-                self.unpacked(unpacked, problem, name, within, depth)
+                self.unpacked(Unpacking::new(stream, bytes.len() as u64, self.meter), name, within, depth)
             }
             other => Err(Halt::Skip(SkipReason::Unsupported { doc_type: other.to_string() })),
         }
     }
 
-    /// What a compressed file held: a tar, or one file.
-    fn unpacked(
-        &mut self,
-        bytes: Vec<u8>,
-        problem: Option<String>,
-        name: &str,
-        within: &str,
-        depth: u32,
-    ) -> Outcome<Flow> {
-        if bytes.is_empty()
-            && let Some(problem) = problem
-        {
-            return Err(Halt::Broken(problem));
-        }
-        if tar::is_tar(&bytes) {
-            return self.tar(&bytes, within, depth);
+    /// What a compressed file holds: a tar, or one file.
+    fn unpacked(&mut self, mut stream: impl Read, name: &str, within: &str, depth: u32) -> Outcome<Flow> {
+        let mut head = Vec::new();
+        let fault = (&mut stream).take(tar::HEADER_BYTES).read_to_end(&mut head).err();
+        match &fault {
+            Some(error) if head.is_empty() => return Err(inflate::halt(error)),
+            None if tar::is_tar(&head) => return self.tar(head.as_slice().chain(stream), within, depth),
+            _ => {}
         }
         let file = name.rsplit('/').next().unwrap_or(name);
         let lower = file.to_ascii_lowercase();
         let ending = [".gz", ".zst", ".tgz", ".tzst"].into_iter().find(|ending| lower.ends_with(ending));
         let stem = ending.map_or(file, |ending| &file[..file.len() - ending.len()]);
         let stem = if stem.is_empty() { "content" } else { stem };
-        self.file(stem, within, depth, || Ok(Cow::Owned(bytes)))
+        let most = self.meter.limits().max_member_bytes;
+        self.file(stem, within, depth, move || {
+            let mut content = head;
+            if fault.is_none() {
+                // What came before a fault is kept.
+                match (&mut stream)
+                    .take(most)
+                    .read_to_end(&mut content)
+                    .map_err(|error| inflate::halt(&error))
+                {
+                    Err(Halt::Limit(limit)) => return Err(limit.into()),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            if content.len() as u64 > most { Err(Limit::MemberBytes.into()) } else { Ok(Cow::Owned(content)) }
+        })
     }
 
     fn zip(&mut self, bytes: &[u8], within: &str, depth: u32) -> Outcome<Flow> {
@@ -225,7 +231,7 @@ impl Walk<'_> {
                 self.too_large(member.size)
             };
             let flow = match skip {
-                Some(reason) => self.skipped(&member.name, reason)?,
+                Some(reason) => self.skipped(within, &member.name, reason)?,
                 None => self.file(&member.name, within, depth, || zip.read(member, meter))?,
             };
             if flow.is_break() {
@@ -235,22 +241,19 @@ impl Walk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn tar(&mut self, bytes: &[u8], within: &str, depth: u32) -> Outcome<Flow> {
-        let mut tar = Tar::new(bytes);
-        while let Some(entry) = tar.next(self.meter)? {
+    fn tar(&mut self, stream: impl Read, within: &str, depth: u32) -> Outcome<Flow> {
+        let meter = self.meter;
+        let mut tar = Tar::new(stream);
+        while let Some(entry) = tar.next(meter)? {
             let skip = match entry.kind {
                 Kind::Directory => continue,
                 Kind::Link => Some(MemberSkip::Link),
                 Kind::Special => Some(MemberSkip::Special),
                 Kind::File => self.too_large(entry.size),
             };
-            let skip = skip.or_else(|| {
-                (entry.size > entry.bytes.len() as u64)
-                    .then(|| MemberSkip::Damaged { detail: "it is cut off".into() })
-            });
             let flow = match skip {
-                Some(reason) => self.skipped(&entry.name, reason)?,
-                None => self.file(&entry.name, within, depth, || Ok(Cow::Borrowed(entry.bytes)))?,
+                Some(reason) => self.skipped(within, &entry.name, reason)?,
+                None => self.file(&entry.name, within, depth, || tar.content(meter).map(Cow::Owned))?,
             };
             if flow.is_break() {
                 return Ok(flow);
@@ -274,11 +277,11 @@ impl Walk<'_> {
     ) -> Outcome<Flow> {
         let path = match checked(name) {
             Ok(path) => path,
-            Err(reason) => return self.skipped(name, reason),
+            Err(reason) => return self.skipped(within, name, reason),
         };
         let path = self.unique(if within.is_empty() { path } else { format!("{within}/{path}") });
         if RelPath::parse(&path).is_err() {
-            return self.skipped(name, MemberSkip::BadName);
+            return self.skipped(within, name, MemberSkip::BadName);
         }
         if let Some(wanted) = self.wanted
             && wanted != path
@@ -288,14 +291,17 @@ impl Walk<'_> {
         }
         let bytes = match read() {
             Ok(bytes) => bytes,
-            Err(Halt::Broken(detail)) => return self.skipped(name, MemberSkip::Damaged { detail }),
+            Err(Halt::Broken(detail)) => return self.skipped(within, name, MemberSkip::Damaged { detail }),
             Err(Halt::Limit(Limit::MemberBytes)) => {
                 let limit = self.meter.limits().max_member_bytes;
-                return self.skipped(name, MemberSkip::TooLarge { size: limit + 1, limit });
+                return self.skipped(within, name, MemberSkip::TooLarge { size: limit + 1, limit });
             }
             Err(other) => return Err(other),
         };
-        let Some(format) = sniff(&path, &bytes).filter(|format| format.is_archive()) else {
+        // Whoever asks for an inner archive itself gets that.
+        let is_wanted = self.wanted == Some(path.as_str());
+        let format = sniff(&path, &bytes).filter(|format| format.is_archive() && is_called_one(&path));
+        let Some(format) = format.filter(|_| !is_wanted) else {
             return self.give(Some(Entry::Member { path, bytes: bytes.into_owned() }));
         };
         let opened = self.mode == Mode::Deep && depth + 1 < self.meter.limits().max_depth;
@@ -305,13 +311,14 @@ impl Walk<'_> {
         }
         match self.archive(format, &path, &bytes, &path, depth + 1) {
             // One bad archive costs one archive. A bomb costs all: it was put there on purpose.
-            Err(Halt::Broken(detail)) => self.skipped(&path, MemberSkip::Damaged { detail }),
+            Err(Halt::Broken(detail)) => self.skipped("", &path, MemberSkip::Damaged { detail }),
             other => other,
         }
     }
 
-    fn skipped(&mut self, name: &str, reason: MemberSkip) -> Outcome<Flow> {
-        self.give(Some(Entry::Skipped { name: shown(name), reason }))
+    fn skipped(&mut self, within: &str, name: &str, reason: MemberSkip) -> Outcome<Flow> {
+        let name = if within.is_empty() { shown(name) } else { format!("{within}/{}", shown(name)) };
+        self.give(Some(Entry::Skipped { name, reason }))
     }
 
     fn give(&mut self, entry: Option<Entry>) -> Outcome<Flow> {
@@ -328,6 +335,15 @@ impl Walk<'_> {
         *count += 1;
         if *count == 1 { path } else { format!("{path} ({count})") }
     }
+}
+
+/// Packages of programs are zip files inside and no archives to look into: what is called one is, or what has no ending.
+pub fn is_called_one(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    Format::from_name(name).is_some_and(Format::is_archive)
+        || [".gz", ".zst"].iter().any(|ending| lower.ends_with(ending))
+        || !name.trim_start_matches('.').contains('.')
 }
 
 /// The path of a member below its archive, or why it is none.

@@ -64,7 +64,7 @@ const NAMES: &[(Format, &[&str])] = &[
     (Format::Vtt, &["vtt"]),
     (Format::Md, &["md", "markdown", "mdown", "mkd", "mdx"]),
     (Format::Txt, &["txt", "text", "log"]),
-    (Format::Zip, &["zip", "jar", "war"]),
+    (Format::Zip, &["zip"]),
     (Format::Tar, &["tar"]),
     (Format::TarGz, &["tar.gz", "tgz"]),
     (Format::TarZst, &["tar.zst", "tzst"]),
@@ -94,6 +94,12 @@ impl Format {
 
     pub fn is_archive(self) -> bool {
         matches!(self, Format::Zip | Format::Tar | Format::TarGz | Format::TarZst)
+    }
+
+    /// Documents that are zip files inside.
+    pub fn is_zipped(self) -> bool {
+        use Format::{Docx, Epub, Odp, Ods, Odt, Pptx, Xlsb, Xlsx};
+        matches!(self, Docx | Pptx | Xlsx | Xlsb | Odt | Ods | Odp | Epub)
     }
 
     /// Whether the bytes should be parsed in a process of their own: formats with binary structure.

@@ -11,6 +11,7 @@ mod extraction;
 mod format;
 mod formats;
 mod limits;
+mod page;
 mod raw_text;
 mod sections;
 mod sink;
@@ -25,8 +26,9 @@ use model::SkipReason;
 pub use diagnostic::Diagnostic;
 pub use extraction::{Extraction, Unit};
 pub use format::{Format, sniff};
-pub use formats::headings;
+pub use formats::{headings, row_lines};
 pub use limits::{Limit, Limits};
+pub use page::is_page;
 pub use raw_text::{Extracted, TextRep, raw_text};
 
 use limits::Meter;

@@ -123,7 +123,7 @@ impl Meter {
 
     /// How many bytes the next part may unpack to, given its packed size.
     pub(crate) fn allowance(&self, packed: u64) -> (u64, Limit) {
-        let ratio = packed.saturating_mul(self.limits.max_ratio).max(16 << 20);
+        let ratio = self.ratio_allowance(packed);
         let total = self.limits.max_total_bytes.saturating_sub(self.unpacked.get());
         let bounds = [
             (self.limits.max_member_bytes, Limit::MemberBytes),
@@ -131,6 +131,17 @@ impl Meter {
             (total, Limit::TotalBytes),
         ];
         bounds.into_iter().min_by_key(|(bytes, _)| *bytes).unwrap_or((0, Limit::TotalBytes))
+    }
+
+    /// How many bytes `packed` ones may become before they are taken for a bomb.
+    pub(crate) fn ratio_allowance(&self, packed: u64) -> u64 {
+        packed.saturating_mul(self.limits.max_ratio).max(16 << 20)
+    }
+
+    /// Counts unpacked bytes against the total.
+    pub(crate) fn unpack(&self, bytes: u64) -> Result<(), Limit> {
+        self.unpacked(bytes);
+        if self.unpacked.get() > self.limits.max_total_bytes { Err(Limit::TotalBytes) } else { Ok(()) }
     }
 
     pub(crate) fn unpacked(&self, bytes: u64) {

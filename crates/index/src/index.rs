@@ -182,6 +182,11 @@ impl Index {
         self.catalog.known_files()
     }
 
+    /// The documents below a directory or an archive.
+    pub fn known_below(&self, path: &str) -> Result<Vec<(String, Known)>, IndexError> {
+        self.catalog.known_below(path)
+    }
+
     pub fn document(&self, path: &str) -> Result<Option<DocumentRow>, IndexError> {
         self.catalog.document(path)
     }

@@ -36,6 +36,15 @@ impl Ledger {
         Some(&entry.known)
     }
 
+    /// The same for a file and everything below it, which are its members if it is an archive: whoever reads the archive
+    /// says what became of them.
+    pub(crate) fn meet_file(&self, path: &str) -> Option<&Known> {
+        for (_, entry) in self.range(path) {
+            entry.seen.store(true, Relaxed);
+        }
+        self.known(path)
+    }
+
     /// Known paths that the scan did not meet and that stand below no directory it failed to read.
     pub(crate) fn vanished(&self, unreadable: &BTreeSet<String>) -> impl Iterator<Item = &str> {
         self.entries
@@ -49,11 +58,36 @@ impl Ledger {
 
     /// The path itself and everything below it.
     pub(crate) fn at_or_below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
-        self.entries
-            .range::<str, _>((Bound::Included(path), Bound::Unbounded))
-            .map(|(known, _)| known.as_str())
-            .take_while(move |known| known.starts_with(path))
-            .filter(move |known| is_at_or_below(known, path))
+        self.range(path).map(|(known, _)| known)
+    }
+
+    fn range<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        // `a.zip-old` stands between `a.zip` and `a.zip/x`.
+        let below = format!("{path}/");
+        let own = self.entries.get_key_value(path);
+        let members = self
+            .entries
+            .range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded))
+            .take_while(move |(known, _)| known.starts_with(path) && known[path.len()..].starts_with('/'));
+        own.into_iter().chain(members).map(|(known, entry)| (known.as_str(), entry))
+    }
+}
+
+/// What the catalog held before the job, as a reading thread asks it.
+pub(crate) struct Before<'l> {
+    pub(crate) ledger: &'l Ledger,
+    /// Under other rules the same content must be looked at again.
+    pub(crate) trust: bool,
+}
+
+impl<'l> Before<'l> {
+    pub(crate) fn known(&self, path: &str) -> Option<&'l Known> {
+        self.ledger.known(path).filter(|_| self.trust)
+    }
+
+    /// The members that an archive of this path had.
+    pub(crate) fn below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        self.ledger.at_or_below(path).filter(move |known| known.len() > path.len())
     }
 }
 
@@ -71,7 +105,30 @@ fn is_at_or_below(path: &str, directory: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_at_or_below;
+    use index::Known;
+    use model::{DocId, DocStatus};
+
+    use super::{Ledger, is_at_or_below};
+
+    #[test]
+    fn members_are_found_past_their_archives_namesakes() {
+        let known = Known {
+            doc_id: DocId(1),
+            size: 0,
+            mtime_ns: 0,
+            inode: 0,
+            content_hash: None,
+            status: DocStatus::Ok,
+        };
+        let paths = ["a.zip", "a.zip-old", "a.zip.bak/x", "a.zip/b", "a.zip/c/d", "a.zip0", "b"];
+        let ledger = Ledger::new(paths.map(|path| (path.to_owned(), known.clone())));
+        let below: Vec<&str> = ledger.at_or_below("a.zip").collect();
+        assert_eq!(below, ["a.zip", "a.zip/b", "a.zip/c/d"]);
+        assert_eq!(ledger.at_or_below("a").count(), 0);
+        assert!(ledger.meet_file("a.zip").is_some());
+        let vanished: Vec<&str> = ledger.vanished(&Default::default()).collect();
+        assert_eq!(vanished, ["a.zip-old", "a.zip.bak/x", "a.zip0", "b"]);
+    }
 
     #[test]
     fn a_sibling_with_the_same_prefix_is_not_below() {

@@ -1,16 +1,22 @@
 //! Turns one file into what the catalog stores of it: read, hash, scan for secrets, extract, cut.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use discover::FoundFile;
-use extract::{Extracted, Format};
-use index::{DocChange, Known, NewRep};
-use model::{Chunk, ContentHash, DocStatus, DocType, RepType, SkipReason, SourceType};
+use extract::Format;
+use extract::archive::Mode;
+use index::{DocChange, NewRep};
+use model::{ContentHash, DocStatus, DocType, RelPath, RepType, SkipReason, SourceType};
 use policy::{Guard, OpenError, OpenFile};
 
 use crate::chunk::{ChunkOptions, chunk_text, chunk_units};
-use crate::documents::{DocumentReader, document, shortfall};
+use crate::documents::{DocumentReader, Kind, NoContent, content, unsupported};
+use crate::members::forget;
+use crate::outlet::Outlet;
+use crate::plan::Before;
 
 /// Bytes looked at to tell what a file is.
 const HEAD_BYTES: usize = 8192;
@@ -24,42 +30,56 @@ pub(crate) struct Representer<'a> {
     pub(crate) reader: &'a dyn DocumentReader,
     /// Text of PDF files is wanted.
     pub(crate) pdf: bool,
+    /// How far archives are looked into, if at all.
+    pub(crate) archives: Option<Mode>,
+    /// One archive at a time: each is held in memory while its members are read.
+    pub(crate) turn: Mutex<()>,
     /// Part of every representation's hash: other cutting rules make another representation.
     pub(crate) fingerprint: &'a str,
 }
 
 impl Representer<'_> {
-    /// The change that brings the catalog up to date with one file. Never fails: what went wrong is recorded.
-    /// With `known` given and the same content, only the metadata is touched.
-    pub(crate) fn represent(&self, found: &FoundFile, known: Option<&Known>) -> DocChange {
-        let error = match self.attempt(found, known) {
-            Ok(change) => return change,
-            Err(error) => error,
-        };
+    /// Brings the catalog up to date with one file. Never fails: what went wrong is recorded. With the same content as
+    /// before, only the metadata is touched.
+    pub(crate) fn represent(&self, found: &FoundFile, before: &Before<'_>, out: &mut Outlet<'_>) {
         let path = found.path.as_str().to_owned();
         let put = Put::of(found);
-        match error {
-            OpenError::NotFound | OpenError::Denied(_) => DocChange::Delete { path },
-            OpenError::OutsideRoot => put.skipped(DocType::BinaryIgnored, SkipReason::Symlink),
-            OpenError::NotAFile { kind } => {
+        let by_name = || discover::classify(&found.path, &[]);
+        let change = match self.attempt(found, before, out) {
+            // An archive has said all there is to say.
+            Ok(None) => return,
+            Ok(Some(change)) => change,
+            Err(OpenError::NotFound | OpenError::Denied(_)) => DocChange::Delete { path },
+            Err(OpenError::OutsideRoot) => put.skipped(DocType::BinaryIgnored, SkipReason::Symlink),
+            Err(OpenError::NotAFile { kind }) => {
                 put.skipped(DocType::BinaryIgnored, SkipReason::Special { kind: kind.to_owned() })
             }
-            OpenError::TooLarge { size, limit } => {
-                put.skipped(discover::classify(&found.path, &[]), SkipReason::TooLarge { size, limit })
+            Err(OpenError::TooLarge { size, limit }) => {
+                put.skipped(by_name(), SkipReason::TooLarge { size, limit })
             }
-            // Not remembered by its time stamp: the next scan must try again.
-            OpenError::Changed => Put { inode: 0, ..put }.failed(
-                discover::classify(&found.path, &[]),
-                "EXTRACT_FAILED: the file kept changing while it was read".to_owned(),
-            ),
-            OpenError::Io(error) => put.failed(
-                discover::classify(&found.path, &[]),
-                format!("EXTRACT_FAILED: the file could not be read: {error}"),
-            ),
+            // Not remembered by its time stamp: the next scan must try again, and its members stay until then.
+            Err(OpenError::Changed) => {
+                let message = "EXTRACT_FAILED: the file kept changing while it was read".to_owned();
+                return out.send(Put { inode: 0, ..put }.failed(by_name(), message));
+            }
+            Err(OpenError::Io(error)) => {
+                put.failed(by_name(), format!("EXTRACT_FAILED: the file could not be read: {error}"))
+            }
+        };
+        let is_touch = matches!(change, DocChange::Touch { .. });
+        out.send(change);
+        if !is_touch {
+            // It may have been an archive before.
+            forget(before, &found.path, &HashSet::new(), out);
         }
     }
 
-    fn attempt(&self, found: &FoundFile, known: Option<&Known>) -> Result<DocChange, OpenError> {
+    fn attempt(
+        &self,
+        found: &FoundFile,
+        before: &Before<'_>,
+        out: &mut Outlet<'_>,
+    ) -> Result<Option<DocChange>, OpenError> {
         let policy = self.guard.policy();
         let mut file = self.open(found)?;
         let put = Put::of_open(found, &file);
@@ -72,92 +92,86 @@ impl Representer<'_> {
             None
         };
         let head = match &bytes {
-            Some(bytes) => Cow::Borrowed(&bytes[..bytes.len().min(HEAD_BYTES)]),
+            Some(bytes) => Cow::Borrowed(bytes.as_slice()),
             None => Cow::Owned(file.read_head(HEAD_BYTES as u64)?),
         };
-        let document =
-            document(found.path.file_name(), &head).filter(|(format, _)| self.pdf || *format != Format::Pdf);
-        let doc_type = match document {
-            Some((_, doc_type)) => doc_type,
-            None => discover::classify(&found.path, &head),
-        };
+        let guess = self.kind(&found.path, &head);
         drop(head);
-        if document.is_none() && !doc_type.is_textual() {
-            return Ok(put.skipped(doc_type, unsupported(doc_type)));
+        let doc_type = guess.doc_type();
+        if let Kind::Other(_) = guess {
+            return Ok(Some(put.skipped(doc_type, self.unread(doc_type))));
         }
         let limit = policy.max_bytes(doc_type);
         if size > limit {
-            return Ok(put.skipped(doc_type, SkipReason::TooLarge { size, limit }));
+            return Ok(Some(put.skipped(doc_type, SkipReason::TooLarge { size, limit })));
         }
+        let _turn = match guess {
+            Kind::Archive(_) => {
+                out.let_go();
+                Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+            _ => None,
+        };
         let bytes = match bytes {
             Some(bytes) => bytes,
             None => file.read_all(limit)?,
         };
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
+        let known = before.known(found.path.as_str());
         if known.is_some_and(|known| known.content_hash == Some(content_hash)) {
-            return Ok(put.touched());
+            return Ok(Some(put.touched()));
         }
         let put = put.hashed(content_hash);
-        Ok(match document {
-            Some((format, _)) => self.document(found, put, format, doc_type, &bytes),
-            None => match extract::raw_text(bytes) {
-                Extracted::Skip(reason) => put.skipped(doc_type, reason),
-                Extracted::Text(text) => {
-                    let meta = serde_json::json!({ "encoding": text.encoding, "lossy": text.lossy });
-                    self.indexed(put, doc_type, &text.text, &meta, || {
-                        chunk_text(&found.path, doc_type, &text.text, self.chunking)
-                    })
-                }
-            },
-        })
+        // What is inside decides, not only its first bytes.
+        match self.kind(&found.path, &bytes) {
+            Kind::Archive(format) => {
+                out.let_go();
+                self.archive(&found.path, put, format, &bytes, before, out);
+                Ok(None)
+            }
+            kind => Ok(Some(self.read(&found.path, put, kind, bytes))),
+        }
     }
 
-    /// The change for a document whose text has to be dug out.
-    fn document(
-        &self,
-        found: &FoundFile,
-        put: Put,
-        format: Format,
-        doc_type: DocType,
-        bytes: &[u8],
-    ) -> DocChange {
-        // What is inside decides, not only its first bytes.
-        let format = extract::sniff(found.path.file_name(), bytes).unwrap_or(format);
-        let extraction = match self.reader.read(format, found.path.file_name(), bytes) {
-            Ok(extraction) => extraction,
+    fn kind(&self, path: &RelPath, bytes: &[u8]) -> Kind {
+        match Kind::of(path, bytes) {
+            Kind::Document(Format::Pdf, doc_type) if !self.pdf => Kind::Other(doc_type),
+            kind => kind,
+        }
+    }
+
+    /// Why nothing is read from documents of a type.
+    fn unread(&self, doc_type: DocType) -> SkipReason {
+        if doc_type == DocType::Pdf && !self.pdf {
+            let setting = "ingest.pdf.mode".to_owned();
+            return SkipReason::SwitchedOff { doc_type: doc_type.to_string(), setting };
+        }
+        unsupported(doc_type)
+    }
+
+    /// The change for a document whose bytes are at hand: a file, or a member of an archive.
+    pub(crate) fn read(&self, path: &RelPath, put: Put, kind: Kind, bytes: Vec<u8>) -> DocChange {
+        let doc_type = kind.doc_type();
+        if let Kind::Other(_) = kind {
+            return put.skipped(doc_type, self.unread(doc_type));
+        }
+        let content = match content(self.reader, path, kind, bytes) {
+            Ok(content) => content,
+            Err(NoContent::Skip(reason)) => return put.skipped(doc_type, reason),
             // Not remembered by its time stamp: the next scan must try again.
-            Err(message) => {
+            Err(NoContent::Reader(message)) => {
                 let put = Put { inode: 0, content_hash: None, ..put };
                 return put.failed(doc_type, format!("EXTRACT_FAILED: {message}"));
             }
         };
-        if let Some(reason) = shortfall(&extraction) {
-            return put.skipped(doc_type, reason);
-        }
-        let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
-        let meta = serde_json::json!({
-            "format": extraction.format.as_str(),
-            "title": extraction.title,
-            "parts": extraction.parts,
-            "diagnostics": left_out,
-        });
-        let (text, _) = extraction.joined();
-        self.indexed(put, doc_type, &text, &meta, || chunk_units(&found.path, &extraction, self.chunking))
-    }
-
-    /// The change for a file whose text is known, unless a secret in it holds it back.
-    fn indexed(
-        &self,
-        put: Put,
-        doc_type: DocType,
-        text: &str,
-        meta: &serde_json::Value,
-        chunks: impl FnOnce() -> Vec<Chunk>,
-    ) -> DocChange {
+        let text = content.text.as_str();
         if let Some(secret) = self.guard.policy().scan(text.as_bytes()) {
             return put.skipped(doc_type, SkipReason::Secret { rule: secret.rule.to_string() });
         }
-        let chunks = chunks();
+        let chunks = match &content.extraction {
+            Some(extraction) => chunk_units(path, extraction, self.chunking),
+            None => chunk_text(path, doc_type, text, self.chunking),
+        };
         let mut rep_hash = blake3::Hasher::new();
         rep_hash.update(text.as_bytes()).update(self.fingerprint.as_bytes());
         // The same text may stand on other pages than before.
@@ -167,7 +181,7 @@ impl Representer<'_> {
         let rep = NewRep {
             rep_type: RepType::RawText,
             rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
-            meta_json: meta.to_string(),
+            meta_json: content.meta.to_string(),
             chunks,
         };
         put.indexed(doc_type, rep)
@@ -184,34 +198,31 @@ impl Representer<'_> {
 
 /// The change that records a file the walk itself left out.
 pub(crate) fn left_out(path: String, size: u64, mtime_ns: i64, reason: &SkipReason) -> DocChange {
-    Put { path, size, mtime_ns, inode: 0, content_hash: None }.skipped(DocType::BinaryIgnored, reason.clone())
+    Put { path, source: SourceType::File, size, mtime_ns, inode: 0, content_hash: None }
+        .skipped(DocType::BinaryIgnored, reason.clone())
 }
 
 /// The change that records a file or directory the walk could not look at.
 pub(crate) fn unreadable(path: String, message: &str) -> DocChange {
-    Put { path, size: 0, mtime_ns: 0, inode: 0, content_hash: None }
+    Put { path, source: SourceType::File, size: 0, mtime_ns: 0, inode: 0, content_hash: None }
         .failed(DocType::BinaryIgnored, format!("EXTRACT_FAILED: {message}"))
 }
 
-fn unsupported(doc_type: DocType) -> SkipReason {
-    match doc_type {
-        DocType::BinaryIgnored => SkipReason::Binary,
-        other => SkipReason::Unsupported { doc_type: other.as_str().to_owned() },
-    }
-}
-
-struct Put {
-    path: String,
-    size: u64,
-    mtime_ns: i64,
-    inode: u64,
-    content_hash: Option<ContentHash>,
+/// A document's row on its way.
+pub(crate) struct Put {
+    pub(crate) path: String,
+    pub(crate) source: SourceType,
+    pub(crate) size: u64,
+    pub(crate) mtime_ns: i64,
+    pub(crate) inode: u64,
+    pub(crate) content_hash: Option<ContentHash>,
 }
 
 impl Put {
     fn of(found: &FoundFile) -> Put {
         Put {
             path: found.path.as_str().to_owned(),
+            source: SourceType::File,
             size: found.size,
             mtime_ns: found.mtime_ns,
             inode: found.inode,
@@ -226,6 +237,7 @@ impl Put {
         let racy = now.saturating_sub(file.mtime_ns()) < RACY_NS;
         Put {
             path: found.path.as_str().to_owned(),
+            source: SourceType::File,
             size: file.size(),
             mtime_ns: file.mtime_ns(),
             inode: if racy { 0 } else { file.inode() },
@@ -233,23 +245,28 @@ impl Put {
         }
     }
 
-    fn touched(self) -> DocChange {
+    pub(crate) fn touched(self) -> DocChange {
         DocChange::Touch { path: self.path, size: self.size, mtime_ns: self.mtime_ns, inode: self.inode }
     }
 
-    fn hashed(self, hash: ContentHash) -> Put {
+    pub(crate) fn hashed(self, hash: ContentHash) -> Put {
         Put { content_hash: Some(hash), ..self }
+    }
+
+    /// There, and with nothing of its own to search: an archive.
+    pub(crate) fn listed(self, doc_type: DocType) -> DocChange {
+        self.into_change(doc_type, DocStatus::Ok, None, None)
     }
 
     fn indexed(self, doc_type: DocType, rep: NewRep) -> DocChange {
         self.into_change(doc_type, DocStatus::Ok, None, Some(rep))
     }
 
-    fn skipped(self, doc_type: DocType, reason: SkipReason) -> DocChange {
+    pub(crate) fn skipped(self, doc_type: DocType, reason: SkipReason) -> DocChange {
         self.into_change(doc_type, DocStatus::Skipped, Some(reason.to_string()), None)
     }
 
-    fn failed(self, doc_type: DocType, error: String) -> DocChange {
+    pub(crate) fn failed(self, doc_type: DocType, error: String) -> DocChange {
         self.into_change(doc_type, DocStatus::Error, Some(error), None)
     }
 
@@ -262,7 +279,7 @@ impl Put {
     ) -> DocChange {
         DocChange::Put {
             path: self.path,
-            source: SourceType::File,
+            source: self.source,
             doc_type,
             size: self.size,
             mtime_ns: self.mtime_ns,

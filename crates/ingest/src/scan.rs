@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use discover::{Examined, Examiner, Found, FoundFile, WalkError, WalkOptions};
+use extract::archive::Mode as ArchiveMode;
 use index::{DocChange, DocumentRow, Index, IndexError, Known};
 use model::{DocStatus, IndexMode, RelPath};
 use policy::Guard;
@@ -15,7 +16,8 @@ use crate::chunk::ChunkOptions;
 use crate::commit::{Committer, Weighed};
 use crate::counters::Counters;
 use crate::documents::DocumentReader;
-use crate::plan::{Ledger, is_unchanged};
+use crate::outlet::Outlet;
+use crate::plan::{Before, Ledger, is_unchanged};
 use crate::represent::{Representer, left_out, unreadable};
 
 /// Bytes read but not yet committed.
@@ -32,6 +34,8 @@ pub struct IngestOptions {
     pub reader: Arc<dyn DocumentReader>,
     /// Text of PDF files is wanted.
     pub pdf: bool,
+    /// How far archives are looked into, if at all.
+    pub archives: Option<ArchiveMode>,
     /// Files are read and cut by this many threads.
     pub threads: usize,
     /// Changes with every setting that decides what is indexed or how: another value means that a file with the
@@ -123,7 +127,7 @@ impl Ingest {
                 }
                 Ok(())
             },
-            &|path| if trust { ledger.known(path) } else { None },
+            &Before { ledger: &ledger, trust },
         )?;
         if !same_rules {
             self.index.set_setting(RULES_SETTING, &self.options.rules)?;
@@ -151,6 +155,9 @@ impl Ingest {
                         }
                         Examined::Skipped { reason, size, mtime_ns } => {
                             send(changes, left_out(path.to_owned(), size, mtime_ns, &reason));
+                            for gone in ledger.at_or_below(path).filter(|known| *known != path) {
+                                send(changes, DocChange::Delete { path: gone.to_owned() });
+                            }
                         }
                         Examined::Ignored | Examined::Gone => {
                             for gone in ledger.at_or_below(path) {
@@ -159,7 +166,9 @@ impl Ingest {
                         }
                         // Its files are reported by themselves; a file that it replaced is gone.
                         Examined::Directory if ledger.known(path).is_some() => {
-                            send(changes, DocChange::Delete { path: path.to_owned() });
+                            for gone in ledger.at_or_below(path) {
+                                send(changes, DocChange::Delete { path: gone.to_owned() });
+                            }
                         }
                         Examined::Directory => {}
                         Examined::Failed { message } => {
@@ -169,31 +178,29 @@ impl Ingest {
                 }
                 Ok(())
             },
-            &|path| ledger.known(path),
+            &Before { ledger: &ledger, trust: true },
         )?;
         (self.on_event)(IngestEvent::Progress);
         Ok(())
     }
 
-    /// What the catalog knows of these paths. Something that is gone and was no document may have been a directory:
-    /// only then is the whole catalog looked through.
+    /// What the catalog knows of these paths and of what is below them: a directory that is gone, or an archive's members.
     fn ledger_of(&self, examined: &[(&str, Examined)]) -> Result<Ledger, IngestError> {
         let mut known = Vec::new();
         for (path, examined) in examined {
-            match self.index.document(path)? {
-                Some(row) => known.push(known_of(row)),
-                None if matches!(examined, Examined::Ignored | Examined::Gone) => {
-                    return Ok(Ledger::new(self.index.known_files()?));
-                }
-                None => {}
+            let row = self.index.document(path)?;
+            // A directory that was one before has nothing that its files do not say themselves.
+            if row.is_some() || !matches!(examined, Examined::Directory) {
+                known.extend(self.index.known_below(path)?);
             }
+            known.extend(row.map(known_of));
         }
         Ok(Ledger::new(known))
     }
 
     /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
     fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
-        let known = ledger.meet(file.path.as_str());
+        let known = ledger.meet_file(file.path.as_str());
         self.counters.scanned.fetch_add(1, Relaxed);
         if trust && known.is_some_and(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode)) {
             self.counters.skipped.fetch_add(1, Relaxed);
@@ -203,11 +210,11 @@ impl Ingest {
     }
 
     /// Runs `produce` beside the representing threads and the committer, and waits for all of them.
-    fn pipeline<'l>(
+    fn pipeline(
         &self,
         cancel: &AtomicBool,
         produce: impl FnOnce(&Sender<FoundFile>, &Sender<Weighed>) -> Result<(), IngestError>,
-        known: &(dyn Fn(&str) -> Option<&'l Known> + Sync),
+        before: &Before<'_>,
     ) -> Result<(), IngestError> {
         let budget = Budget::new(IN_FLIGHT_BYTES);
         let (work_in, work_out) = bounded::<FoundFile>(1024);
@@ -217,13 +224,15 @@ impl Ingest {
             chunking: &self.options.chunking,
             reader: self.options.reader.as_ref(),
             pdf: self.options.pdf,
+            archives: self.options.archives,
+            turn: Mutex::default(),
             fingerprint: &self.options.rules,
         };
         let (produced, committed) = std::thread::scope(|scope| {
             for _ in 0..self.options.threads.max(1) {
                 let (work, changes) = (work_out.clone(), changes_in.clone());
                 let (representer, budget) = (&representer, &budget);
-                scope.spawn(move || represent_all(representer, budget, known, cancel, &work, &changes));
+                scope.spawn(move || represent_all(representer, budget, before, cancel, &work, &changes));
             }
             drop(work_out);
             let committer = scope.spawn(|| {
@@ -249,23 +258,20 @@ impl Ingest {
     }
 }
 
-fn represent_all<'l>(
+fn represent_all(
     representer: &Representer<'_>,
     budget: &Budget,
-    known: &dyn Fn(&str) -> Option<&'l Known>,
+    before: &Before<'_>,
     cancel: &AtomicBool,
     work: &Receiver<FoundFile>,
     changes: &Sender<Weighed>,
 ) {
     for file in work {
-        if cancel.load(Relaxed) {
+        let mut out = Outlet::new(budget, changes, cancel);
+        if cancel.load(Relaxed) || !out.take(file.size) {
             return;
         }
-        let Some(bytes) = budget.take(file.size) else { return };
-        let change = representer.represent(&file, known(file.path.as_str()));
-        if changes.send(Weighed { change, bytes }).is_err() {
-            return;
-        }
+        representer.represent(&file, before, &mut out);
     }
 }
 

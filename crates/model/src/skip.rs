@@ -54,6 +54,21 @@ pub enum SkipReason {
     TookTooLong {
         format: String,
     },
+    /// An archive that was read up to a fault or a bound; the members before it are kept.
+    PartlyRead {
+        format: String,
+        detail: String,
+        members: u32,
+    },
+    /// A member of an archive that is left out.
+    Member {
+        detail: String,
+    },
+    /// A setting leaves this kind of document out.
+    SwitchedOff {
+        doc_type: String,
+        setting: String,
+    },
 }
 
 impl SkipReason {
@@ -73,6 +88,9 @@ impl SkipReason {
             SkipReason::Refused { .. } => "CONTENT_REFUSED",
             SkipReason::NoText { .. } => "NO_TEXT",
             SkipReason::TookTooLong { .. } => "TIMEOUT",
+            SkipReason::PartlyRead { .. } => "EXTRACT_FAILED",
+            SkipReason::Member { .. } => "MEMBER_SKIPPED",
+            SkipReason::SwitchedOff { .. } => "DOC_TYPE_UNSUPPORTED",
         }
     }
 }
@@ -81,7 +99,14 @@ impl std::fmt::Display for SkipReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: ", self.code())?;
         match self {
-            SkipReason::Unsupported { doc_type } => write!(f, "no text is extracted from {doc_type} files"),
+            SkipReason::Unsupported { doc_type } => {
+                write!(f, "no text is extracted from {doc_type} files")?;
+                match doc_type.as_str() {
+                    "image" => f.write_str("; text in pictures takes OCR, by a provider or by Tesseract"),
+                    "audio" => f.write_str("; speech takes a provider that transcribes it"),
+                    _ => Ok(()),
+                }
+            }
             SkipReason::TooLarge { size, limit } => {
                 write!(f, "{size} bytes exceed the limit of {limit} (ingest.max_file_mb)")
             }
@@ -107,6 +132,16 @@ impl std::fmt::Display for SkipReason {
             }
             SkipReason::TookTooLong { format } => {
                 write!(f, "reading the {format} file took longer than a document may; split it")
+            }
+            SkipReason::PartlyRead { format, detail, members } => {
+                write!(
+                    f,
+                    "the {format} file was read up to a point ({detail}); {members} members were listed"
+                )
+            }
+            SkipReason::Member { detail } => f.write_str(detail),
+            SkipReason::SwitchedOff { doc_type, setting } => {
+                write!(f, "{doc_type} files are left out by {setting}")
             }
         }
     }

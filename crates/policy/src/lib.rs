@@ -23,6 +23,7 @@ mod roots;
 mod rules;
 mod secrets;
 mod site;
+mod syscalls;
 
 pub use confine::{Confinement, ConfinementStatus, confine};
 pub use deny::{Denied, Excludes, default_path_excludes};
@@ -33,3 +34,4 @@ pub use redact::{Redactor, redact, redact_window};
 pub use roots::{Root, RootError};
 pub use rules::SPEC_PATTERNS;
 pub use secrets::{MAX_CUSTOM_PATTERNS, SecretMatch, SecretPatterns};
+pub use syscalls::read_only_syscalls;

@@ -93,6 +93,12 @@ impl Policy {
         self.limits.max_bytes(doc_type)
     }
 
+    /// The most that any document may have, whatever its type: a member of an archive has no other limit until it is known
+    /// what it is.
+    pub fn max_member_bytes(&self) -> u64 {
+        DocType::ALL.iter().map(|doc_type| self.max_bytes(*doc_type)).max().unwrap_or(DEFAULT_MAX_FILE_BYTES)
+    }
+
     pub fn follows_symlinks(&self) -> bool {
         self.follow_symlinks
     }

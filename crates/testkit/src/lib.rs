@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods)] // It makes and reads its own temporary files.
 
+pub mod build;
 mod client;
 mod folder;
 mod http;

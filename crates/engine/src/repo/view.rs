@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use index::DocumentRow;
-use model::{DocStatus, RelPath};
+use model::{DocStatus, RelPath, SourceType};
 use policy::Excludes;
 
 /// The extensions that the repo specification fixes (section 9.1), without dots.
@@ -113,6 +113,7 @@ impl RepoView {
 
     pub(super) fn shows_document(&self, row: &DocumentRow) -> bool {
         row.status == DocStatus::Ok
+            && row.source == SourceType::File
             && row.size <= self.max_file_bytes
             && RelPath::from_walk(&row.path).is_ok_and(|path| self.shows(&path))
     }

@@ -10,7 +10,7 @@ use super::Smart;
 use super::place::Wanted;
 use crate::api::Call;
 use crate::engine::blocking;
-use crate::open_file::{Whole, whole};
+use crate::open_file::Whole;
 
 /// Characters around the place unless told otherwise, and at most.
 const AROUND: usize = 200;
@@ -55,8 +55,8 @@ impl Smart {
         let work = blocking(call, move || {
             let rel_path =
                 RelPath::parse(&location.rel_path).map_err(|error| policy::path_failure(&error))?;
-            let Whole { text, parts, .. } =
-                whole(&shared.guard, shared.config.reader.as_ref(), &rel_path).map_err(without_text)?;
+            let Whole { text, extraction: parts, .. } =
+                shared.door().whole(&rel_path).map_err(without_text)?;
             let hit = match &wanted {
                 Some(wanted) => wanted.find(&text, parts.as_ref())?,
                 None => 0..0,

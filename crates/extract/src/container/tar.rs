@@ -1,5 +1,8 @@
 //! Tar: headers and bodies in blocks of 512 bytes, with the long names of GNU and POSIX.
 
+use std::io::{self, Read};
+
+use super::inflate;
 use crate::limits::Meter;
 use crate::sink::{Outcome, broken};
 
@@ -13,22 +16,25 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct Entry {
     /// As the archive has it, unchecked.
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// The content; shorter than `size` where the file was cut.
-    pub(crate) bytes: &'a [u8],
     pub(crate) size: u64,
 }
 
 const BLOCK: usize = 512;
+/// What [`is_tar`] wants to see.
+pub(crate) const HEADER_BYTES: u64 = BLOCK as u64;
 /// Longer names are no names.
-const MOST_NAME: usize = 1 << 20;
+const MOST_NAME: u64 = 1 << 20;
 
-pub(crate) struct Tar<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// A tar as it comes: one entry at a time, never the whole of it in memory.
+pub(crate) struct Tar<R> {
+    stream: R,
+    /// Bytes of the present entry that were not read yet, and of the blanks after it.
+    body: u64,
+    padding: u64,
 }
 
 /// Whether this is the first header of a tar.
@@ -36,41 +42,43 @@ pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(..BLOCK).is_some_and(|header| header[0] != 0 && checksum_is_right(header))
 }
 
-impl<'a> Tar<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Tar<'a> {
-        Tar { bytes, at: 0 }
+impl<R: Read> Tar<R> {
+    pub(crate) fn new(stream: R) -> Tar<R> {
+        Tar { stream, body: 0, padding: 0 }
     }
 
     /// The next entry, or `None` at the end.
-    pub(crate) fn next(&mut self, meter: &Meter) -> Outcome<Option<Entry<'a>>> {
+    pub(crate) fn next(&mut self, meter: &Meter) -> Outcome<Option<Entry>> {
         let mut long_name: Option<String> = None;
         let mut long_size: Option<u64> = None;
         loop {
             meter.spend(1)?;
-            let Some(header) = self.bytes.get(self.at..self.at.saturating_add(BLOCK)) else {
-                return if self.at >= self.bytes.len() { Ok(None) } else { broken("the tar is cut off") };
-            };
+            self.skip(meter)?;
+            let mut header = [0; BLOCK];
+            match fill(&mut self.stream, &mut header)? {
+                0 => return Ok(None),
+                BLOCK => {}
+                _ => return broken("the tar is cut off"),
+            }
             if header.iter().all(|byte| *byte == 0) {
                 return Ok(None);
             }
-            if !checksum_is_right(header) {
+            if !checksum_is_right(&header) {
                 return broken("a tar header is damaged");
             }
             let flag = header[156];
             let is_entry = !matches!(flag, b'L' | b'K' | b'x' | b'g' | b'X');
             let size = long_size.filter(|_| is_entry).unwrap_or(number(&header[124..136]));
-            let start = self.at + BLOCK;
-            let length = usize::try_from(size).unwrap_or(usize::MAX);
-            let body =
-                &self.bytes[start.min(self.bytes.len())..start.saturating_add(length).min(self.bytes.len())];
-            let padded = length.checked_next_multiple_of(BLOCK).unwrap_or(usize::MAX);
             // Links have a size in some archives, and no body.
             let has_body = !matches!(flag, b'1' | b'2' | b'3' | b'4' | b'5' | b'6');
-            self.at = if has_body { start.saturating_add(padded) } else { start };
+            self.body = if has_body { size } else { 0 };
+            self.padding = self.body.wrapping_neg() % BLOCK as u64;
+            let is_named = matches!(flag, b'L' | b'x' | b'X') && size <= MOST_NAME;
+            let named = if is_named { self.content(meter)? } else { Vec::new() };
             match flag {
-                b'L' if body.len() <= MOST_NAME => long_name = Some(until_zero(body)),
-                b'x' | b'X' if body.len() <= MOST_NAME => {
-                    for (key, value) in records(body) {
+                b'L' if is_named => long_name = Some(until_zero(&named)),
+                b'x' | b'X' => {
+                    for (key, value) in records(&named) {
                         match key {
                             b"path" => long_name = Some(String::from_utf8_lossy(value).into_owned()),
                             b"size" => {
@@ -81,9 +89,9 @@ impl<'a> Tar<'a> {
                         }
                     }
                 }
-                b'L' | b'K' | b'x' | b'X' | b'g' => {}
+                b'L' | b'K' | b'g' => {}
                 flag => {
-                    let name = long_name.take().unwrap_or_else(|| own_name(header));
+                    let name = long_name.take().unwrap_or_else(|| own_name(&header));
                     let kind = match flag {
                         b'5' => Kind::Directory,
                         b'0' | 0 | b'7' if name.ends_with('/') => Kind::Directory,
@@ -91,12 +99,61 @@ impl<'a> Tar<'a> {
                         b'1' | b'2' => Kind::Link,
                         _ => Kind::Special,
                     };
-                    let bytes = if has_body { body } else { &[] };
-                    return Ok(Some(Entry { name, kind, bytes, size }));
+                    return Ok(Some(Entry { name, kind, size }));
                 }
             }
         }
     }
+
+    /// The content of the entry that came last. The caller has looked at its size.
+    pub(crate) fn content(&mut self, meter: &Meter) -> Outcome<Vec<u8>> {
+        let mut content = Vec::new();
+        let mut buffer = [0; 16 << 10];
+        while self.body > 0 {
+            let want = buffer.len().min(usize::try_from(self.body).unwrap_or(usize::MAX));
+            let read = fill(&mut self.stream, &mut buffer[..want])?;
+            meter.spend(1 + read as u64 / 64)?;
+            self.body -= read as u64;
+            content.extend_from_slice(&buffer[..read]);
+            if read < want {
+                self.body = 0;
+                self.padding = 0;
+                return broken("it is cut off");
+            }
+        }
+        Ok(content)
+    }
+
+    /// Goes to the next header.
+    fn skip(&mut self, meter: &Meter) -> Outcome {
+        let mut left = self.body.saturating_add(self.padding);
+        (self.body, self.padding) = (0, 0);
+        let mut buffer = [0; 16 << 10];
+        while left > 0 {
+            let want = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let read = fill(&mut self.stream, &mut buffer[..want])?;
+            meter.spend(1 + read as u64 / 1024)?;
+            if read < want {
+                return broken("the tar is cut off");
+            }
+            left -= read as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Reads until the buffer is full or the stream ends.
+fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> Outcome<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(inflate::halt(&error)),
+        }
+    }
+    Ok(filled)
 }
 
 /// The sum over the header with its own field as blanks. Some writers summed signed bytes.

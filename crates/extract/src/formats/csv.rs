@@ -15,6 +15,30 @@ pub(super) fn read_tabs(bytes: &[u8], sink: &mut Sink) -> Outcome {
     rows(&text, '\t', sink)
 }
 
+/// The line that each row of a table in text begins on, from 1: most rows are one line, but a quoted cell may hold line
+/// ends.
+pub fn row_lines(text: &str) -> Vec<u32> {
+    let mut lines = Vec::new();
+    let mut line = 1u32;
+    let mut quoted = false;
+    let mut begins = true;
+    for byte in text.bytes() {
+        if std::mem::take(&mut begins) {
+            lines.push(line);
+        }
+        match byte {
+            // A doubled quote closes and opens again.
+            b'"' => quoted = !quoted,
+            b'\n' => {
+                line = line.saturating_add(1);
+                begins = !quoted;
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
 /// The sign that cuts the first lines into the most equal numbers of cells.
 fn separator(text: &str) -> char {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(10).collect();
@@ -64,7 +88,14 @@ fn rows(text: &str, separator: char, sink: &mut Sink) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::separator;
+    use super::{row_lines, separator};
+
+    #[test]
+    fn rows_and_lines() {
+        assert_eq!(row_lines("a,b\n1,2\n"), [1, 2]);
+        assert_eq!(row_lines("a\n\"x\ny \"\"q\"\" \",2\nz"), [1, 2, 4]);
+        assert_eq!(row_lines(""), [0u32; 0]);
+    }
 
     #[test]
     fn separators() {

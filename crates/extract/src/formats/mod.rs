@@ -23,6 +23,7 @@ mod txt;
 mod xls;
 mod xlsx;
 
+pub use csv::row_lines;
 pub use md::headings;
 
 use crate::format::Format;

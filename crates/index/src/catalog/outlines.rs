@@ -29,6 +29,7 @@ impl Catalog {
                     "SELECT d.doc_id, d.rel_path, d.content_hash FROM documents d \
                      LEFT JOIN outlines o ON o.doc_id = d.doc_id AND o.content_hash = d.content_hash \
                      WHERE d.root_id = ?1 AND d.generation > ?2 AND d.deleted = 0 AND d.status = 'ok' \
+                       AND d.source_type = 'file' \
                        AND d.content_hash IS NOT NULL AND o.doc_id IS NULL AND d.doc_id > ?3 \
                      ORDER BY d.doc_id LIMIT ?4",
                 )?

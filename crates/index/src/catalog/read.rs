@@ -108,24 +108,22 @@ pub(super) fn generations(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
 impl Catalog {
     pub(crate) fn known_files(&self) -> Result<HashMap<String, Known>, IndexError> {
         self.with_reader(|reader| {
-            let mut statement = reader.conn.prepare_cached(
-                "SELECT rel_path, doc_id, size_bytes, mtime_ns, inode, content_hash, status \
-                 FROM documents NOT INDEXED WHERE root_id = ?1 AND deleted = 0",
-            )?;
-            let mut rows = statement.query([ROOT_ID])?;
-            let mut known = HashMap::with_capacity(1024);
-            while let Some(row) = rows.next()? {
-                let one = Known {
-                    doc_id: DocId(row.get(1)?),
-                    size: row.get::<_, i64>(2)? as u64,
-                    mtime_ns: row.get(3)?,
-                    inode: row.get::<_, i64>(4)? as u64,
-                    content_hash: hash(row, 5)?,
-                    status: named(row, 6, DocStatus::parse, DocStatus::Error)?,
-                };
-                known.insert(row.get(0)?, one);
-            }
-            Ok(known)
+            let mut statement = reader
+                .conn
+                .prepare_cached(&format!("{KNOWN_COLUMNS} NOT INDEXED WHERE root_id = ?1 AND deleted = 0"))?;
+            statement.query_map([ROOT_ID], known_row)?.collect()
+        })
+    }
+
+    /// The documents below a directory or an archive.
+    pub(crate) fn known_below(&self, path: &str) -> Result<Vec<(String, Known)>, IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader.conn.prepare_cached(&format!(
+                "{KNOWN_COLUMNS} WHERE root_id = ?1 AND rel_path > ?2 AND rel_path < ?3 AND deleted = 0"
+            ))?;
+            // The character after the slash ends the range: paths are compared byte by byte.
+            let range = (ROOT_ID, format!("{path}/"), format!("{path}0"));
+            statement.query_map(range, known_row)?.collect()
         })
     }
 
@@ -458,6 +456,21 @@ fn chunk_file(conn: &Connection, rep_id: i64) -> rusqlite::Result<Option<ChunkFi
         })
     })
     .optional()
+}
+
+const KNOWN_COLUMNS: &str =
+    "SELECT rel_path, doc_id, size_bytes, mtime_ns, inode, content_hash, status FROM documents";
+
+fn known_row(row: &Row<'_>) -> rusqlite::Result<(String, Known)> {
+    let known = Known {
+        doc_id: DocId(row.get(1)?),
+        size: row.get::<_, i64>(2)? as u64,
+        mtime_ns: row.get(3)?,
+        inode: row.get::<_, i64>(4)? as u64,
+        content_hash: hash(row, 5)?,
+        status: named(row, 6, DocStatus::parse, DocStatus::Error)?,
+    };
+    Ok((row.get(0)?, known))
 }
 
 const DOCUMENT_COLUMNS: &str = "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, \

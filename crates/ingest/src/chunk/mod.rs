@@ -4,7 +4,7 @@ mod code;
 mod lines;
 mod prose;
 
-use extract::Extraction;
+use extract::{Extraction, Format};
 use model::{Chunk, ChunkId, ContentHash, DocType, IndexKind, Pointer, RelPath, RepType, Span};
 
 /// The `chunking.*` settings.
@@ -43,24 +43,53 @@ pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &Chunk
         DocType::Code => (IndexKind::Code, code::cut(text, options)),
         _ => (IndexKind::Text, prose::cut(text, options)),
     };
-    let headings = if doc_type == DocType::Md { extract::headings(text) } else { Vec::new() };
+    let places = Places::of(path, doc_type, text);
     cuts.into_iter()
         .filter(|cut| !cut.text.trim().is_empty())
         .enumerate()
         .map(|(ordinal, cut)| {
-            let section = section(&headings, cut);
-            identify(path, kind, ordinal as u32, cut, section)
+            let place = places.pointer(cut);
+            identify(path, kind, ordinal as u32, cut, place)
         })
         .collect()
 }
 
-/// The section that a piece of Markdown begins in. What stands before the first heading has none, unless the heading
-/// comes soon.
-fn section(headings: &[(u32, String)], cut: Cut<'_>) -> Option<Pointer> {
-    let begun = headings.partition_point(|(line, _)| *line <= cut.start_line);
-    let number = if begun == 0 && headings.first()?.0 <= cut.end_line { 1 } else { begun };
-    let (_, title) = headings.get(number.checked_sub(1)?)?;
-    Some(Pointer::Section { section: number as u32, title: Some(title.clone()), page: None })
+/// What places a plain text has besides its lines.
+enum Places {
+    None,
+    /// The headings of Markdown and their lines.
+    Headings(Vec<(u32, String)>),
+    /// The first lines of a table's rows.
+    Rows(Vec<u32>),
+}
+
+impl Places {
+    fn of(path: &RelPath, doc_type: DocType, text: &str) -> Places {
+        match Format::from_name(path.file_name()) {
+            _ if doc_type == DocType::Md => Places::Headings(extract::headings(text)),
+            Some(Format::Csv | Format::Tsv) => Places::Rows(extract::row_lines(text)),
+            _ => Places::None,
+        }
+    }
+
+    /// Where a piece stands: the section it begins in, or its rows. What comes before the first heading is in no
+    /// section, unless the heading comes with it.
+    fn pointer(&self, cut: Cut<'_>) -> Option<Pointer> {
+        match self {
+            Places::None => None,
+            Places::Headings(headings) => {
+                let begun = headings.partition_point(|(line, _)| *line <= cut.start_line);
+                let number = if begun == 0 && headings.first()?.0 <= cut.end_line { 1 } else { begun };
+                let (_, title) = headings.get(number.checked_sub(1)?)?;
+                Some(Pointer::Section { section: number as u32, title: Some(title.clone()), page: None })
+            }
+            Places::Rows(lines) => {
+                let row_of = |line| lines.partition_point(|first| *first <= line) as u32;
+                let (first_row, last_row) = (row_of(cut.start_line), row_of(cut.end_line));
+                (first_row > 0).then_some(Pointer::Rows { sheet: None, first_row, last_row })
+            }
+        }
+    }
 }
 
 /// The chunks of a document's units: each of one unit alone, cited by its page or time where it has one and by the lines

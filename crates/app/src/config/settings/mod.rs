@@ -21,7 +21,7 @@ use super::combine::Values;
 use super::error::{Problem, Problems};
 use super::keys::{Key, Spec};
 
-pub(crate) use ingest::{AudioMode, Chunking, ImageMode, Ingest, PdfMode};
+pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, Ingest, PdfMode};
 pub(crate) use models::{Models, Provider, Rag, SttProvider};
 pub(crate) use repo::Repo;
 pub(crate) use security::{Auth, KeychainEntry, SecretProvider, SecretSettings, Security};

@@ -1,7 +1,9 @@
 //! The product seen from outside: the built binary, what it prints, answers and leaves on disk. A test is named
 //! after the contract line it holds (`d…`), or after the published attack it replays (`m…`).
 
+mod archives;
 mod attacks;
+mod citations;
 mod crash;
 mod documents;
 mod escapes;
@@ -13,6 +15,7 @@ mod secrets;
 mod sessions;
 mod smart;
 mod start;
+mod survival;
 mod tools;
 mod wire;
 

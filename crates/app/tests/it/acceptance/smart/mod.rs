@@ -8,9 +8,9 @@ mod roots;
 mod searching;
 
 use serde_json::{Value, json};
+use testkit::build::{paragraphs as docx, text_pages as pdf};
 use testkit::{Client, Era, Folder, Server, StdioServer};
 
-use super::documents::{docx, pdf, zip};
 use super::program;
 
 /// A server of the smart tools alone, on standard input.
@@ -61,37 +61,9 @@ fn flat(text: &str) -> String {
 
 /// A presentation with one text per slide.
 fn pptx(slides: &[&str]) -> Vec<u8> {
-    let space = "xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\" \
-                 xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" \
-                 xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
-    let relations = "http://schemas.openxmlformats.org/package/2006/relationships";
-    let slide_type = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/slide";
-    let ids: String =
-        (1..=slides.len()).map(|n| format!("<p:sldId id=\"{}\" r:id=\"rId{n}\"/>", 255 + n)).collect();
-    let links: String = (1..=slides.len())
-        .map(|n| {
-            format!("<Relationship Id=\"rId{n}\" Type=\"{slide_type}\" Target=\"slides/slide{n}.xml\"/>")
-        })
-        .collect();
-    let mut members = vec![
-        ("[Content_Types].xml".to_owned(), CONTENT_TYPES.to_owned()),
-        (
-            "ppt/presentation.xml".to_owned(),
-            format!("<p:presentation {space}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>"),
-        ),
-        (
-            "ppt/_rels/presentation.xml.rels".to_owned(),
-            format!("<Relationships xmlns=\"{relations}\">{links}</Relationships>"),
-        ),
-    ];
-    for (n, text) in slides.iter().enumerate() {
-        let shape = format!("<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>");
-        let slide = format!("<p:sld {space}><p:cSld><p:spTree>{shape}</p:spTree></p:cSld></p:sld>");
-        members.push((format!("ppt/slides/slide{}.xml", n + 1), slide));
-    }
-    let members: Vec<(&str, &str)> =
-        members.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    zip(&members)
+    let shape = |text: &&str| {
+        format!("<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>")
+    };
+    let slides: Vec<String> = slides.iter().map(shape).collect();
+    testkit::build::pptx(&slides.iter().map(String::as_str).collect::<Vec<_>>(), "")
 }
-
-const CONTENT_TYPES: &str = "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"/>";

@@ -1,0 +1,60 @@
+//! Where a reading thread puts its changes, and what it holds of the budget meanwhile.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crossbeam_channel::Sender;
+use index::DocChange;
+
+use crate::budget::Budget;
+use crate::commit::Weighed;
+
+pub(crate) struct Outlet<'a> {
+    budget: &'a Budget,
+    changes: &'a Sender<Weighed>,
+    cancel: &'a AtomicBool,
+    /// Taken for what is being read now; goes with the change that is made of it.
+    held: u64,
+    closed: bool,
+}
+
+impl<'a> Outlet<'a> {
+    pub(crate) fn new(
+        budget: &'a Budget,
+        changes: &'a Sender<Weighed>,
+        cancel: &'a AtomicBool,
+    ) -> Outlet<'a> {
+        Outlet { budget, changes, cancel, held: 0, closed: false }
+    }
+
+    /// Waits until so many bytes may be read; `false` when nobody wants them any more.
+    pub(crate) fn take(&mut self, bytes: u64) -> bool {
+        match self.budget.take(bytes) {
+            Some(taken) => self.held += taken,
+            None => self.closed = true,
+        }
+        !self.is_closed()
+    }
+
+    /// Gives back what was taken. Whoever waits for something else than the budget must hold nothing of it.
+    pub(crate) fn let_go(&mut self) {
+        self.budget.give_back(std::mem::take(&mut self.held));
+    }
+
+    pub(crate) fn send(&mut self, change: DocChange) {
+        let bytes = std::mem::take(&mut self.held);
+        if self.changes.send(Weighed { change, bytes }).is_err() {
+            self.closed = true;
+        }
+    }
+
+    /// The job was stopped, or the other end is gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed || self.cancel.load(Relaxed)
+    }
+}
+
+impl Drop for Outlet<'_> {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
