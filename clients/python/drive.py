@@ -111,6 +111,22 @@ async def drive(options):
         envelope = structured(blocked) or {}
         check("a blocked call says so", is_error(blocked) and envelope.get("blocked") is True, blocked.content)
 
+        roots = structured(await client.call_tool("listRoots", {}))
+        check("the roots are listed", bool(roots["roots"]), json.dumps(roots))
+        indexed = structured(await client.call_tool("indexFolder", {"root": roots["roots"][0]}))
+        check("a folder is indexed", indexed["mcp_version"] == "v1.0.0" and not indexed["running"], json.dumps(indexed))
+        files = structured(await client.call_tool("searchFiles", {"query": options.query, "k": 3}))
+        check("the file is found", files["items"] and files["items"][0]["path"].endswith(options.path), json.dumps(files))
+        item = files["items"][0]
+        preview = structured(await client.call_tool("openFile", {"path": item["path"], "pointer": item["pointer"]}))
+        shown, snippet = " ".join(preview["preview"].split()), " ".join(item["snippet"].split())
+        check("the preview holds the snippet", snippet in shown, f"{snippet!r} not in {shown!r}")
+        summary = await client.call_tool("summarizeResults", {"query": options.query, "results": files["items"]})
+        check("the results are summarised", not is_error(summary) and bool(structured(summary)["summary"]), summary.content)
+        forbidden = await client.call_tool("openFile", {"path": "/etc/passwd"})
+        code = (structured(forbidden) or {}).get("error", {}).get("code")
+        check("a file outside the roots is forbidden", is_error(forbidden) and code == "FORBIDDEN", f"{code}")
+
         print("answer " + json.dumps(answer, sort_keys=True, ensure_ascii=False))
 
 

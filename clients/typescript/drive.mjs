@@ -72,6 +72,20 @@ async function drive(client, transport) {
   const blocked = await client.callTool({ name: 'repo.open_file', arguments: { path: '../outside.txt' } })
   check('a blocked call says so', blocked.isError && blocked.structuredContent?.blocked === true)
 
+  const call = async (name, args) => (await client.callTool({ name, arguments: args })).structuredContent
+  const { roots } = await call('listRoots', {})
+  check('the roots are listed', roots?.length > 0, JSON.stringify(roots))
+  const indexed = await call('indexFolder', { root: roots[0] })
+  check('a folder is indexed', indexed?.mcp_version === 'v1.0.0' && !indexed.running, JSON.stringify(indexed))
+  const files = await call('searchFiles', { query: options.query, k: 3 })
+  const item = files?.items?.[0]
+  check('the file is found', item?.path.endsWith(options.path), JSON.stringify(files))
+  const { preview } = await call('openFile', { path: item.path, pointer: item.pointer })
+  const flat = (text) => text.split(/\s+/).join(' ')
+  check('the preview holds the snippet', flat(preview).includes(flat(item.snippet)), preview)
+  const forbidden = await client.callTool({ name: 'openFile', arguments: { path: '/etc/passwd' } })
+  check('a file outside is forbidden', forbidden.isError && forbidden.structuredContent?.error?.code === 'FORBIDDEN')
+
   console.log(`answer ${JSON.stringify(sorted(answer))}`)
 }
 

@@ -11,6 +11,7 @@ use testkit::{Folder, Program};
 use crate::process::{Profile, build, capture, workspace};
 use crate::tools::{self, Tools};
 
+const TOOLS: &str = "dir2mcp,repo,smart";
 const QUERY: &str = "renew_lease";
 const FILE: &str = "src/lease.rs";
 const FIXTURE: &str = "
@@ -43,13 +44,13 @@ pub(crate) fn run() -> Result<(), String> {
     let folder = Folder::from(FIXTURE);
     let program = Program::new(&binary, &folder).state_dir(&folder.outside().join("state"));
     program.index();
-    let server = program.serve(&["--tools", "dir2mcp,repo"]);
+    let server = program.serve(&["--tools", TOOLS]);
     server.wait_indexed();
     let token_file = server.state().join("secret.token");
 
     let http: Vec<OsString> =
         vec!["--url".into(), server.url().into(), "--token-file".into(), token_file.clone().into()];
-    let stdio = program.command(&["stdio", "--tools", "dir2mcp,repo"]);
+    let stdio = program.command(&["stdio", "--tools", TOOLS]);
     let mut over_stdio: Vec<OsString> = vec!["--stdio".into(), binary.clone().into()];
     over_stdio.extend(stdio.get_args().map(OsString::from));
 

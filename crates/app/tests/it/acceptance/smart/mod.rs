@@ -61,9 +61,8 @@ fn flat(text: &str) -> String {
 
 /// A presentation with one text per slide.
 fn pptx(slides: &[&str]) -> Vec<u8> {
-    let shape = |text: &&str| {
-        format!("<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>")
-    };
+    let shape =
+        |text: &&str| format!("<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>");
     let slides: Vec<String> = slides.iter().map(shape).collect();
     testkit::build::pptx(&slides.iter().map(String::as_str).collect::<Vec<_>>(), "")
 }
