@@ -109,6 +109,15 @@ pub(crate) fn run() -> Result<(), String> {
             }
         }
     }
+    let metrics = format!("http://{}/metrics", server.address);
+    let mut scrape = Command::new(&tools.python_2);
+    let scraped = capture(scrape.arg(workspace().join("clients/python/metrics.py")).arg(metrics))?;
+    if scraped.code == Some(0) {
+        println!("ok   Prometheus' parser: {}", scraped.stdout.trim());
+    } else {
+        println!("fail Prometheus' parser\n{}", scraped.output());
+        failed.push("metrics".to_owned());
+    }
     if let Some((first, expected)) = answers.first() {
         for (name, answer) in &answers[1..] {
             if numbers(answer) != numbers(expected) {

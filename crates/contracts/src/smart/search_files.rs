@@ -108,8 +108,8 @@ pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, 
     let found = smart.find(&invocation.call, request).await?;
     let items: Vec<Value> = found.items.iter().map(item).collect();
     Ok(output(json!({
-        "pagination": { "offset": offset, "returned": items.len(), "total_estimate": found.total },
         "items": items,
+        "pagination": { "offset": offset, "returned": found.items.len(), "total_estimate": found.total },
         "indexing_complete": found.is_complete,
     })))
 }

@@ -72,10 +72,10 @@ impl Smart {
             let (text, truncated) = preview(&redactor, &text, hit, before, after, room);
             let pointer = match request.pointer {
                 Some(pointer) if wanted.is_some() => pointer.trim().to_owned(),
-                _ => parts
-                    .as_ref()
-                    .and_then(|parts| parts.units.first())
-                    .map_or("lines 1-1".to_owned(), |unit| unit.pointer.to_string()),
+                _ => parts.as_ref().and_then(|parts| parts.units.first()).map_or_else(
+                    || format!("lines 1-{}", text.lines().count().max(1)),
+                    |unit| unit.pointer.to_string(),
+                ),
             };
             Ok(Preview { path, pointer, text, truncated })
         });

@@ -24,6 +24,9 @@ const ENOUGH: f32 = 0.6;
 /// A passage that shares no word with the question is a hit from this cosine on: it may say the same in other words.
 const SAME_MEANING: f32 = 0.45;
 
+/// The score of the best file where it shares no word with the question.
+const LEAST: f32 = 0.3;
+
 /// Files kept of one search; nobody pages further.
 const MOST: usize = 10_000;
 
@@ -250,6 +253,13 @@ fn weighed(matches: Vec<Match>, words: usize) -> Vec<Ranked> {
             Ranked { engine: m.engine, score: score.clamp(0.0, 1.0), path: m.path, chunk: m.chunk }
         })
         .collect();
+    // The best file shows how much of the question was found at all; the others stand in proportion.
+    let whole = telling.iter().fold(0.0, |sum, each| sum + each);
+    let top = files.iter().map(|file| file.score).fold(0.0_f32, f32::max);
+    if top > 0.0 {
+        let scale = (best / whole).clamp(LEAST, 1.0) / top;
+        files.iter_mut().for_each(|file| file.score = (file.score * scale).clamp(0.0, 1.0));
+    }
     files.sort_by(|a, b| {
         let place = |file: &Ranked| (file.engine, file.path.clone());
         b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
