@@ -1,4 +1,5 @@
-//! The rules that a prefix and a length cannot express.
+//! The rules that a prefix and a length cannot express. Each gives back the credential itself, so that it
+//! can be blanked where the file may be shown.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ use crate::lookalike::{
 use crate::randomness::{classes, entropy, is_hex, is_wordy, mixes_digits_and_letters};
 use crate::site::*;
 
-pub(crate) fn aws_access_key_id(site: Site<'_>) -> bool {
+pub(crate) fn aws_access_key_id(site: Site<'_>) -> Option<&[u8]> {
     let id = run(site.after(17), upper_digit);
     let exact = matches!(site.keyword(), b"AKIA" | b"ASIA");
     // A longer run of capitals is base32 data, not an identifier.
@@ -21,40 +22,39 @@ pub(crate) fn aws_access_key_id(site: Site<'_>) -> bool {
     // is no place for a guess about randomness.
     let shown = id.ends_with(b"EXAMPLE") || id.iter().all(|byte| matches!(byte, b'X' | b'0' | b'A'));
     let word = site.keyword() == b"ASIA" && !id.iter().any(u8::is_ascii_digit);
-    exact && alone && !shown && !word
+    (exact && alone && !shown && !word).then(|| site.window(20))
 }
 
 /// The 40-character branch, in a credential context.
-pub(crate) fn aws_secret_access_key(site: Site<'_>) -> bool {
+pub(crate) fn aws_secret_access_key(site: Site<'_>) -> Option<&[u8]> {
     static VALUE: LazyLock<Regex> = LazyLock::new(|| {
         compile(r"(?i-u)\A(?:aws|secret)[^\n]{0,30}?[^0-9a-z/+\n]([0-9a-z/+]{40})(?:[^0-9a-z/+=]|\z)")
     });
     let is_aws = site.end - site.start == 3;
     if is_aws && !site.starts_word() && site.before(1) != b"_" {
-        return false;
+        return None;
     }
     let window = site.window(88);
     // Most mentions of a secret are followed by words; a glance at them is cheaper than the pattern.
     if !window.split(|&byte| !base64(byte) || byte == b'=').skip(1).any(|run| run.len() >= 40) {
-        return false;
+        return None;
     }
-    VALUE.captures(window).is_some_and(|captures| {
-        let value = &captures[1];
-        let slashes = value.iter().filter(|&&byte| byte == b'/').count();
-        let mixed = value.iter().any(u8::is_ascii_lowercase) && value.iter().any(u8::is_ascii_uppercase);
-        entropy(value) >= 4.0
-            && !is_hex(value)
-            && slashes < 2
-            && mixed
-            && mixes_digits_and_letters(value)
-            && !is_placeholder(value)
-            && !is_wordy(value)
-    })
+    let value = VALUE.captures(window)?.get(1)?.as_bytes();
+    let slashes = value.iter().filter(|&&byte| byte == b'/').count();
+    let mixed = value.iter().any(u8::is_ascii_lowercase) && value.iter().any(u8::is_ascii_uppercase);
+    let drawn = entropy(value) >= 4.0
+        && !is_hex(value)
+        && slashes < 2
+        && mixed
+        && mixes_digits_and_letters(value)
+        && !is_placeholder(value)
+        && !is_wordy(value);
+    drawn.then_some(value)
 }
 
 /// Three dotted segments where a token is expected: after `Authorization: Bearer`, after `…_token =`, or
 /// unmistakable by themselves and near a word that says what they are.
-pub(crate) fn jwt(site: Site<'_>) -> bool {
+pub(crate) fn jwt(site: Site<'_>) -> Option<&[u8]> {
     static AFTER_NAME: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r#"(?i-u)\A(?:bearer[ \t]+|_token[\\"'`\]]{0,3}[ \t]*[:=][ \t]*[\\"'`]{0,2})([a-z0-9_-]{8,}\.[a-z0-9_-]{8,}\.[a-z0-9_-]{8,})"#,
@@ -70,29 +70,30 @@ pub(crate) fn jwt(site: Site<'_>) -> bool {
             let before = site.before(64).to_ascii_lowercase();
             CONTEXT.iter().any(|&word| before.windows(word.len()).any(|part| part == word))
         };
-        return site.starts_word() && ALONE.is_match(window) && near();
+        let found = site.starts_word().then(|| ALONE.find(window)).flatten()?;
+        return near().then(|| found.as_bytes());
     }
-    AFTER_NAME.captures(window).is_some_and(|captures| {
-        let value = &captures[1];
-        value.starts_with(b"eyJ") || (mixes_digits_and_letters(value) && is_drawn(value))
-    })
+    let value = AFTER_NAME.captures(window)?.get(1)?.as_bytes();
+    let drawn = value.starts_with(b"eyJ") || (mixes_digits_and_letters(value) && is_drawn(value));
+    drawn.then_some(value)
 }
 
 /// `sk_` or `api_` and 32 characters or more, as the specification has it.
-pub(crate) fn plain_api_key(site: Site<'_>) -> bool {
+pub(crate) fn plain_api_key(site: Site<'_>) -> Option<&[u8]> {
     let alphabet = match site.keyword() {
         b"sk_" => |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit(),
         b"api_" => alphanumeric,
-        _ => return false,
+        _ => return None,
     };
     let value = run(site.after(65), alphabet);
     let inside_word = site.before(1).iter().any(u8::is_ascii_alphanumeric);
     let filler = value.iter().all(|byte| matches!(byte, b'x' | b'X' | b'0'));
-    value.len() >= 32 && !inside_word && !filler && !is_wordy(value)
+    let key = value.len() >= 32 && !inside_word && !filler && !is_wordy(value);
+    key.then(|| site.with(value))
 }
 
 /// `token = value` in any notation.
-pub(crate) fn token_assignment(site: Site<'_>) -> bool {
+pub(crate) fn token_assignment(site: Site<'_>) -> Option<&[u8]> {
     // Places in a list and marks of a parser, not keys.
     #[rustfmt::skip]
     const OTHER_TOKENS: [&[u8]; 16] = [
@@ -100,27 +101,29 @@ pub(crate) fn token_assignment(site: Site<'_>) -> bool {
         b"cancellation", b"idempotency", b"request", b"request_", b"verification", b"verification_",
     ];
     const SECRET_TOKENS: [&[u8]; 6] = [b"access_", b"access", b"auth_", b"auth", b"api_", b"api"];
-    let Some(assigned) = Assigned::after(site.after(LONGEST)) else { return false };
+    let assigned = Assigned::after(site.after(LONGEST))?;
     let name = site.name_before().to_ascii_lowercase();
     if OTHER_TOKENS.iter().any(|other| name.ends_with(other)) || assigned.is_other_argument(site) {
-        return false;
+        return None;
     }
     let value = assigned.value;
     let own_name = name.is_empty() || SECRET_TOKENS.iter().any(|secret| name.ends_with(secret));
     if is_uuid(value) && !own_name {
-        return false;
+        return None;
     }
     let padding = value.iter().rev().take_while(|&&byte| byte == b'=').count();
     let unpadded = &value[..value.len() - padding];
     let spelled =
         unpadded.iter().all(|&byte| dashed(byte) || matches!(byte, b'.' | b'~' | b':' | b'+' | b'/'));
     if value.len() < 20 || !spelled || assigned.is_code() || is_path(value) || is_wordy(value) {
-        return false;
+        return None;
     }
-    if value.iter().all(u8::is_ascii_alphabetic) {
-        return !value.iter().all(|byte| byte.eq_ignore_ascii_case(&b'x')) && !has_placeholder_word(value);
-    }
-    mixes_digits_and_letters(value) && is_drawn(value)
+    let drawn = if value.iter().all(u8::is_ascii_alphabetic) {
+        !value.iter().all(|byte| byte.eq_ignore_ascii_case(&b'x')) && !has_placeholder_word(value)
+    } else {
+        mixes_digits_and_letters(value) && is_drawn(value)
+    };
+    drawn.then_some(value)
 }
 
 /// A repetition of one letter is a token to the specification, so only words count here.
@@ -128,19 +131,20 @@ fn has_placeholder_word(value: &[u8]) -> bool {
     !is_repetition(value) && is_placeholder(value)
 }
 
-pub(crate) fn bearer_token(site: Site<'_>) -> bool {
+pub(crate) fn bearer_token(site: Site<'_>) -> Option<&[u8]> {
     let after = site.after(LONGEST);
     let blanks = run(after, |byte| matches!(byte, b' ' | b'\t'));
     let value = run(&after[blanks.len()..], |byte| dashed_padded(byte) || matches!(byte, b'.' | b'~'));
-    !blanks.is_empty()
+    let drawn = !blanks.is_empty()
         && value.len() >= 20
         && mixes_digits_and_letters(value)
         && !is_path(value)
-        && is_drawn(value)
+        && is_drawn(value);
+    drawn.then_some(value)
 }
 
 /// `secret_key = "value"` and its kin: a drawn value under a name that promises one.
-pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
+pub(crate) fn credential_assignment(site: Site<'_>) -> Option<&[u8]> {
     // What is derived from a secret…
     #[rustfmt::skip]
     const DERIVED: [&[u8]; 12] = [
@@ -155,9 +159,9 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
     ];
     let tail = run(site.after(25), dashed);
     if tail.len() > 24 {
-        return false;
+        return None;
     }
-    let Some(assigned) = Assigned::after(&site.after(LONGEST)[tail.len()..]) else { return false };
+    let assigned = Assigned::after(&site.after(LONGEST)[tail.len()..])?;
     let holds = |name: &[u8], words: &[&[u8]]| {
         words.iter().any(|word| name.windows(word.len()).any(|part| part == *word))
     };
@@ -165,7 +169,7 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
     let other =
         holds(&name, &DERIVED) || holds(&tail, &DERIVED) || holds(&tail, &ABOUT) || tail.ends_with(b"id");
     if other || assigned.is_other_argument(site) {
-        return false;
+        return None;
     }
     let value = assigned.value;
     // Outside quotes a value must be the rest of its line, as in `.env` and `.ini` files.
@@ -184,7 +188,7 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
     let escaped = value.len() - without_escapes(value).len() >= 6;
     // A short value is a password if anything, and a drawn password mixes all kinds of characters.
     let rich = entropy(value) >= 3.0 && (value.len() >= 20 || classes(value) >= 3);
-    long_enough
+    let credential = long_enough
         && value.len() <= 200
         && spelled
         && rich
@@ -196,32 +200,33 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> bool {
         && !is_common_password(value)
         && !assigned.is_code()
         && !is_path(value)
-        && is_drawn(value)
+        && is_drawn(value);
+    credential.then_some(value)
 }
 
-pub(crate) fn password_in_url(site: Site<'_>) -> bool {
+pub(crate) fn password_in_url(site: Site<'_>) -> Option<&[u8]> {
     static USER_INFO: LazyLock<Regex> = LazyLock::new(|| {
         compile(r#"(?-u)\A://[^\s:/@"'`<>(){}\[\]|,]{0,64}:([^\s:/@"'`<>(){}\[\]|,]{8,128})@[A-Za-z0-9\[]"#)
     });
-    USER_INFO.captures(site.window(256)).is_some_and(|captures| {
-        let value = &without_escapes(&captures[1]);
-        value.len() >= 8
-            && mixes_digits_and_letters(value)
-            && entropy(value) >= 3.0
-            && !is_sequence(value)
-            && !is_common_password(value)
-            && is_drawn(value)
-    })
+    let password = USER_INFO.captures(site.window(256))?.get(1)?.as_bytes();
+    let value = &without_escapes(password);
+    let drawn = value.len() >= 8
+        && mixes_digits_and_letters(value)
+        && entropy(value) >= 3.0
+        && !is_sequence(value)
+        && !is_common_password(value)
+        && is_drawn(value);
+    drawn.then_some(password)
 }
 
 /// A PEM or PuTTY private key with its body; the header alone is only a mention.
-pub(crate) fn private_key(site: Site<'_>) -> bool {
+pub(crate) fn private_key(site: Site<'_>) -> Option<&[u8]> {
     static HEADER: LazyLock<Regex> = LazyLock::new(|| {
         compile(r"(?-u)\A(?:-----BEGIN [A-Z0-9 ]{0,24}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3})")
     });
     const ARMOR: [&[u8]; 5] = [b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:", b"Hash:"];
     let window = site.window(1024);
-    let Some(header) = HEADER.find(window) else { return false };
+    let header = HEADER.find(window)?;
     let mut rest = &window[header.end()..];
     let mut body = Vec::new();
     while body.len() < 40 {
@@ -237,7 +242,7 @@ pub(crate) fn private_key(site: Site<'_>) -> bool {
                 let piece = run(rest, base64);
                 // No word is as long as that, so this is not prose about keys.
                 if piece.len() < 16 {
-                    return false;
+                    return None;
                 }
                 body.extend_from_slice(piece);
                 &rest[piece.len()..]
@@ -245,51 +250,56 @@ pub(crate) fn private_key(site: Site<'_>) -> bool {
         };
     }
     // Nothing is let go for a word in it: drawn text has one now and then, and too much is at stake.
-    entropy(&body) >= 3.5 && !is_repetition(&body)
+    let drawn = entropy(&body) >= 3.5 && !is_repetition(&body);
+    drawn.then(|| &window[..window.len() - rest.len()])
 }
 
-pub(crate) fn azure_storage_key(site: Site<'_>) -> bool {
+pub(crate) fn azure_storage_key(site: Site<'_>) -> Option<&[u8]> {
     let value = run(site.after(89), base64);
-    value.len() == 88 && value.ends_with(b"==") && is_drawn(&value[..86])
+    (value.len() == 88 && value.ends_with(b"==") && is_drawn(&value[..86])).then_some(value)
 }
 
-pub(crate) fn sendgrid_key(site: Site<'_>) -> bool {
+pub(crate) fn sendgrid_key(site: Site<'_>) -> Option<&[u8]> {
     static KEY: LazyLock<Regex> =
         LazyLock::new(|| compile(r"(?-u)\ASG\.([A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|\z)"));
-    site.starts_word() && KEY.captures(site.window(72)).is_some_and(|captures| is_drawn(&captures[1]))
+    let key = site.starts_word().then(|| KEY.captures(site.window(72))).flatten()?.get(1)?.as_bytes();
+    is_drawn(key).then(|| site.with(key))
 }
 
-pub(crate) fn slack_token(site: Site<'_>) -> bool {
+pub(crate) fn slack_token(site: Site<'_>) -> Option<&[u8]> {
     static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?-u)\A(?:xox[abeoprs]-(?:1-)?[0-9]{8,}-[A-Za-z0-9-]{12,}|xapp-[0-9]-[A-Z0-9]+-[0-9]+-([a-f0-9]{32,}))",
         )
     });
-    site.starts_word() && TOKEN.find(site.window(256)).is_some_and(|token| is_drawn(token.as_bytes()))
+    let token = site.starts_word().then(|| TOKEN.find(site.window(256))).flatten()?.as_bytes();
+    is_drawn(token).then_some(token)
 }
 
-pub(crate) fn slack_webhook(site: Site<'_>) -> bool {
+pub(crate) fn slack_webhook(site: Site<'_>) -> Option<&[u8]> {
     static PATH: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?-u)\Ahooks\.slack\.com/(?:services|workflows)/[A-Z0-9]{8,}/[A-Z0-9]{8,}/([A-Za-z0-9]{20,})",
         )
     });
-    PATH.captures(site.window(160)).is_some_and(|captures| is_drawn(&captures[1]))
+    let key = PATH.captures(site.window(160))?.get(1)?.as_bytes();
+    is_drawn(key).then_some(key)
 }
 
 /// The bot's number, a colon, and 35 characters that begin with AA.
-pub(crate) fn telegram_bot_token(site: Site<'_>) -> bool {
+pub(crate) fn telegram_bot_token(site: Site<'_>) -> Option<&[u8]> {
     let number = site.before(11);
     let digits = number.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let exact = site.keyword() == b":AA";
     let value = run(site.after(34), dashed);
-    exact && (8..=10).contains(&digits) && value.len() == 33 && is_drawn(value)
+    (exact && (8..=10).contains(&digits) && value.len() == 33 && is_drawn(value)).then(|| site.with(value))
 }
 
-pub(crate) fn twilio_key(site: Site<'_>) -> bool {
+pub(crate) fn twilio_key(site: Site<'_>) -> Option<&[u8]> {
     let window = site.window(35);
     let value = run(window.get(2..).unwrap_or_default(), lower_hex);
-    window.starts_with(b"SK") && value.len() == 32 && site.starts_word() && is_drawn(value)
+    let key = window.starts_with(b"SK") && value.len() == 32 && site.starts_word() && is_drawn(value);
+    key.then_some(value)
 }
 
 fn compile(pattern: &str) -> Regex {

@@ -6,7 +6,8 @@ use model::{DocType, RelPath};
 
 use crate::deny::{self, Denied, Excludes};
 use crate::limits::{DEFAULT_MAX_FILE_BYTES, Limits};
-use crate::secrets::{Scanner, SecretMatch, SecretPatterns};
+use crate::redact::Redactor;
+use crate::secrets::{SecretMatch, SecretPatterns};
 
 /// What the configuration says about access. The deny floor is not in it: nobody can relax it.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ pub enum PolicyError {
 #[derive(Debug)]
 pub struct Policy {
     excludes: Excludes,
-    scanner: Scanner,
+    redactor: Redactor,
     limits: Limits,
     follow_symlinks: bool,
 }
@@ -59,7 +60,7 @@ impl Policy {
     pub fn new(config: PolicyConfig) -> Result<Policy, PolicyError> {
         Ok(Policy {
             excludes: Excludes::new(&config.path_excludes)?,
-            scanner: Scanner::new(&config.secret_patterns)?,
+            redactor: Redactor::new(&config.secret_patterns)?,
             limits: Limits { default: config.max_file_bytes, by_type: config.max_bytes_by_type },
             follow_symlinks: config.follow_symlinks,
         })
@@ -80,7 +81,12 @@ impl Policy {
     ///
     /// Give it the decoded text, not the file's bytes: a UTF-16 file hides its secrets from byte patterns.
     pub fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
-        self.scanner.scan(text)
+        self.redactor.scanner().scan(text)
+    }
+
+    /// What blanks a text that may be shown, but not with everything in it.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     pub fn max_bytes(&self, doc_type: DocType) -> u64 {

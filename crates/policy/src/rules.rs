@@ -17,7 +17,8 @@
 use std::ops::RangeInclusive;
 
 use crate::checks::*;
-use crate::lookalike::is_drawn_key;
+use crate::lookalike::{is_drawn_key, is_repetition};
+use crate::randomness::word_share;
 use crate::site::*;
 
 /// The default patterns of the dir2mcp specification, section 16.2, as printed there.
@@ -43,7 +44,7 @@ pub(crate) struct Rule {
 enum Form {
     /// The keyword, exactly so, starts the key; this many characters of the alphabet follow.
     Key(fn(u8) -> bool, RangeInclusive<usize>),
-    Check(fn(Site<'_>) -> bool),
+    Check(fn(Site<'_>) -> Option<&[u8]>),
 }
 
 const fn key(
@@ -55,7 +56,11 @@ const fn key(
     Rule { name, keywords: prefixes, form: Form::Key(alphabet, length) }
 }
 
-const fn check(name: &'static str, keywords: &'static [&'static str], check: fn(Site<'_>) -> bool) -> Rule {
+const fn check(
+    name: &'static str,
+    keywords: &'static [&'static str],
+    check: fn(Site<'_>) -> Option<&[u8]>,
+) -> Rule {
     Rule { name, keywords, form: Form::Check(check) }
 }
 
@@ -127,16 +132,32 @@ pub(crate) const RULES: &[Rule] = &[
 
 impl Rule {
     pub(crate) fn finds(&self, site: Site<'_>) -> bool {
+        self.credential(site).is_some()
+    }
+
+    /// The credential that the keyword led to: a part of the site's text.
+    pub(crate) fn credential<'t>(&self, site: Site<'t>) -> Option<&'t [u8]> {
         match &self.form {
             Form::Check(check) => check(site),
             Form::Key(alphabet, length) => {
-                let exact = self.keywords.iter().any(|prefix| prefix.as_bytes() == site.keyword());
-                exact && site.starts_word() && {
-                    let value = run(site.after(length.end() + 1), *alphabet);
-                    length.contains(&value.len()) && is_drawn_key(value)
-                }
+                let value = self.key(site, *alphabet, length.end() + 1)?;
+                (length.contains(&value.len()) && is_drawn_key(value)).then(|| site.with(value))
             }
         }
+    }
+
+    /// The same where only the credential is blanked and not the whole file held back: a key that was cut
+    /// short, is longer than its like or holds a word is blanked too.
+    pub(crate) fn likely_credential<'t>(&self, site: Site<'t>) -> Option<&'t [u8]> {
+        let Form::Key(alphabet, length) = &self.form else { return self.credential(site) };
+        let value = self.key(site, *alphabet, LONGEST)?;
+        let long_enough = value.len() >= (length.start() * 2 / 3).max(14);
+        (long_enough && !is_repetition(value) && word_share(value) < 0.85).then(|| site.with(value))
+    }
+
+    fn key<'t>(&self, site: Site<'t>, alphabet: fn(u8) -> bool, most: usize) -> Option<&'t [u8]> {
+        let exact = self.keywords.iter().any(|prefix| prefix.as_bytes() == site.keyword());
+        (exact && site.starts_word()).then(|| run(site.after(most), alphabet))
     }
 }
 

@@ -78,6 +78,11 @@ impl Scanner {
         Ok(Scanner { tuned, custom })
     }
 
+    /// The owner's patterns, which are blanked whatever the default rules say.
+    pub(crate) fn custom(&self) -> impl Iterator<Item = &Regex> {
+        self.custom.iter().map(|(_, regex)| regex)
+    }
+
     pub(crate) fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
         self.tuned.and_then(|tuned| tuned.scan(text)).or_else(|| {
             self.custom
@@ -96,7 +101,7 @@ pub(crate) struct Tuned {
     rules: Vec<Vec<&'static Rule>>,
 }
 
-static TUNED: LazyLock<Tuned> = LazyLock::new(Tuned::new);
+pub(crate) static TUNED: LazyLock<Tuned> = LazyLock::new(Tuned::new);
 
 impl Tuned {
     fn new() -> Tuned {
@@ -122,12 +127,21 @@ impl Tuned {
     }
 
     fn scan(&self, text: &[u8]) -> Option<SecretMatch<'static>> {
-        // Overlapping: `aws_secret` must not hide `secret`, nor `sk-ant-` the end of `mask-ant-`.
-        self.keywords.find_overlapping_iter(text).find_map(|hit| {
-            let site = Site { text, start: hit.start(), end: hit.end() };
-            let rules = &self.rules[hit.pattern().as_usize()];
+        self.sites(text).find_map(|(site, rules)| {
             let rule = rules.iter().find(|rule| rule.finds(site))?;
-            Some(SecretMatch { rule: rule.name, offset: hit.start() })
+            Some(SecretMatch { rule: rule.name, offset: site.start })
+        })
+    }
+
+    /// The places worth a look, each with the rules that want to look.
+    pub(crate) fn sites<'t>(
+        &'t self,
+        text: &'t [u8],
+    ) -> impl Iterator<Item = (Site<'t>, &'t [&'static Rule])> {
+        // Overlapping: `aws_secret` must not hide `secret`, nor `sk-ant-` the end of `mask-ant-`.
+        self.keywords.find_overlapping_iter(text).map(|hit| {
+            let site = Site { text, start: hit.start(), end: hit.end() };
+            (site, self.rules[hit.pattern().as_usize()].as_slice())
         })
     }
 }

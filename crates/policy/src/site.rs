@@ -1,5 +1,7 @@
 //! A place in a text that a keyword pointed out, and the alphabets to read around it.
 
+use std::ops::Range;
+
 /// No key is longer than this; a longer run is data of another kind.
 pub(crate) const LONGEST: usize = 512;
 
@@ -31,6 +33,17 @@ impl<'t> Site<'t> {
     /// From the keyword on.
     pub(crate) fn window(self, most: usize) -> &'t [u8] {
         &self.text[self.start..self.text.len().min(self.start + most)]
+    }
+
+    /// From the keyword to the end of a value that was read after it.
+    pub(crate) fn with(self, value: &[u8]) -> &'t [u8] {
+        &self.text[self.start..self.range_of(value).end]
+    }
+
+    /// Where a part of the text stands in it.
+    pub(crate) fn range_of(self, part: &[u8]) -> Range<usize> {
+        let start = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr()).min(self.text.len());
+        start..(start + part.len()).min(self.text.len())
     }
 
     /// The keyword is not the middle of a longer word (`ask_`, `msg.`). A `\n` written out is a border.

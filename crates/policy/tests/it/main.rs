@@ -4,4 +4,5 @@
 
 mod confine;
 mod door;
+mod redact;
 mod secrets;

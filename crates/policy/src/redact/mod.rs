@@ -1,0 +1,295 @@
+//! Blanks e-mail addresses, phone numbers, payment cards and credentials in a text that is about to be shown.
+//!
+//! Holding a file back ([`crate::Policy::scan`]) and blanking a part of it are different bargains: a wrong
+//! hit costs a whole file there and one word here. So the rules here are wider: a password of six
+//! characters counts, and so does a documentation key. Decisions, each with lines in `tests/fixtures/redact`:
+//!
+//! - An address needs a host with a top-level domain. `git@host.com:team/project.git`, a URL's user name,
+//!   `icon@2x.png`, `package@1.2.3` and `unit@tty1.service` are not addresses.
+//! - A phone number needs a form that only phone numbers have (a country code after `+` or `00`, an area code in
+//!   parentheses or behind a 0, the North American 3-3-4) or a word such as `Tel.` before it. Dates, IP
+//!   addresses, versions, amounts, ranges and identifiers stay.
+//! - A card number needs an issuer's prefix, its length, and a check digit that fits.
+
+mod card;
+mod digits;
+mod email;
+mod phone;
+mod secret;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::policy::PolicyError;
+use crate::secrets::{Scanner, SecretPatterns};
+
+/// What a window looks at on either side: the longest private key in its usual notation has 6.4 kB.
+const MARGIN: usize = 8 << 10;
+
+/// A blank can be the border that another item was missing, so the text is looked at again until nothing
+/// changes. Two rounds settle what people write; the bound is for what they would not.
+const MAX_ROUNDS: usize = 8;
+
+/// Blanks what the default rules know. See [`Redactor`] for the owner's patterns.
+pub fn redact(text: &str) -> Cow<'_, str> {
+    DEFAULT.redact(text)
+}
+
+/// A part of a text, blanked; see [`Redactor::redact_window`].
+pub fn redact_window(text: &str, range: Range<usize>) -> String {
+    DEFAULT.redact_window(text, range)
+}
+
+static DEFAULT: LazyLock<Redactor> = LazyLock::new(|| Redactor {
+    scanner: Scanner::new(&SecretPatterns::Default).expect("the default rules are constants"),
+});
+
+/// The default rules and the owner's `security.secret_patterns`. Built once, shared by all threads.
+#[derive(Debug)]
+pub struct Redactor {
+    scanner: Scanner,
+}
+
+impl Redactor {
+    /// The owner's patterns are blanked beside the default rules, even where they replace them in the scan.
+    pub fn new(patterns: &SecretPatterns) -> Result<Redactor, PolicyError> {
+        Ok(Redactor { scanner: Scanner::new(patterns)? })
+    }
+
+    pub(crate) fn scanner(&self) -> &Scanner {
+        &self.scanner
+    }
+
+    /// The text with `[EMAIL]`, `[PHONE]`, `[CARD]` and `[SECRET]` in the place of such things.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let spans = self.spans(text);
+        if spans.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(render(text, 0..text.len(), &spans)) }
+    }
+
+    /// A part of a text, blanked with regard to its surroundings: half a key at the edge is still hidden.
+    /// A range that cuts a character is narrowed to whole ones; one beyond the text is cut at its end.
+    pub fn redact_window(&self, text: &str, range: Range<usize>) -> String {
+        let (start, end) = (text.ceil_char_boundary(range.start), text.floor_char_boundary(range.end));
+        if start >= end {
+            return String::new();
+        }
+        let from = text.floor_char_boundary(start.saturating_sub(MARGIN));
+        let to = text.ceil_char_boundary(end.saturating_add(MARGIN));
+        let around = &text[from..to];
+        let window = render(around, start - from..end - from, &self.spans(around));
+        // The cut itself may have made something look like an item. What is shown must be stable.
+        match self.redact(&window) {
+            Cow::Borrowed(_) => window,
+            Cow::Owned(redacted) => redacted,
+        }
+    }
+
+    fn spans(&self, text: &str) -> Vec<Span> {
+        let mut spans = self.round(text);
+        if spans.is_empty() {
+            return spans;
+        }
+        for _ in 1..MAX_ROUNDS {
+            let shown = render(text, 0..text.len(), &spans);
+            let more = self.round(&shown);
+            if more.is_empty() {
+                break;
+            }
+            let origin = Origin::new(&spans);
+            let more = more.into_iter().map(|span| Span {
+                start: origin.of(span.start, false),
+                end: origin.of(span.end, true),
+                kind: span.kind,
+            });
+            spans.extend(more.collect::<Vec<_>>());
+            settle(&mut spans);
+        }
+        spans
+    }
+
+    fn round(&self, text: &str) -> Vec<Span> {
+        let mut spans = Vec::new();
+        secret::find(text, self.scanner.custom(), &mut spans);
+        card::find(text, &mut spans);
+        email::find(text, &mut spans);
+        phone::find(text, &mut spans);
+        keep_blanks(text, &mut spans);
+        settle(&mut spans);
+        spans
+    }
+}
+
+/// A part of a text that must not be shown. Its borders are character boundaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    start: usize,
+    end: usize,
+    kind: Kind,
+}
+
+/// In the order of precedence where two overlap: the password in a URL is not the name of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Secret,
+    Card,
+    Email,
+    Phone,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Secret, Kind::Card, Kind::Email, Kind::Phone];
+
+    fn blank(self) -> &'static str {
+        match self {
+            Kind::Secret => "[SECRET]",
+            Kind::Card => "[CARD]",
+            Kind::Email => "[EMAIL]",
+            Kind::Phone => "[PHONE]",
+        }
+    }
+}
+
+/// Drops the spans within a blank: blanking it again would never end.
+fn keep_blanks(text: &str, spans: &mut Vec<Span>) {
+    static BLANK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\[(?:SECRET|CARD|EMAIL|PHONE)\]")
+            .expect("the pattern is a constant, compiled by the tests")
+    });
+    if spans.is_empty() {
+        return;
+    }
+    let blanks: Vec<Range<usize>> = BLANK.find_iter(text).map(|blank| blank.range()).collect();
+    spans.retain(|span| {
+        let at = blanks.partition_point(|blank| blank.end < span.end);
+        blanks.get(at).is_none_or(|blank| span.start < blank.start)
+    });
+}
+
+/// Sorts, joins overlapping spans of a kind, and lets the more telling kind have the place where two overlap.
+fn settle(spans: &mut Vec<Span>) {
+    spans.sort_by_key(|span| (span.kind, span.start, span.end));
+    let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
+    let mut kept = 0;
+    for kind in Kind::ALL {
+        let before = kept;
+        for span in spans.iter().filter(|span| span.kind == kind) {
+            // What came before is sorted and free of overlaps.
+            let at = settled[..before].partition_point(|other| other.end <= span.start);
+            if settled[..before].get(at).is_some_and(|other| other.start < span.end) {
+                continue;
+            }
+            match settled[before..].last_mut() {
+                Some(last) if span.start < last.end => last.end = last.end.max(span.end),
+                _ => settled.push(*span),
+            }
+        }
+        settled.sort_by_key(|span| span.start);
+        kept = settled.len();
+    }
+    *spans = settled;
+}
+
+fn render(text: &str, range: Range<usize>, spans: &[Span]) -> String {
+    let mut shown = String::with_capacity(range.len());
+    let mut at = range.start;
+    for span in spans.iter().filter(|span| span.start < range.end && span.end > range.start) {
+        shown.push_str(&text[at..span.start.max(at)]);
+        shown.push_str(span.kind.blank());
+        at = span.end.min(range.end);
+    }
+    shown.push_str(&text[at..range.end]);
+    shown
+}
+
+/// Where a place in the rendered text was in the original.
+struct Origin {
+    /// For each span: where its blank begins and ends in the rendered text, and the span in the original.
+    blanks: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Origin {
+    fn new(spans: &[Span]) -> Origin {
+        let mut blanks = Vec::with_capacity(spans.len());
+        let (mut shown, mut at) = (0, 0);
+        for span in spans {
+            let start = shown + span.start - at;
+            shown = start + span.kind.blank().len();
+            at = span.end;
+            blanks.push((start..shown, span.start..span.end));
+        }
+        Origin { blanks }
+    }
+
+    /// Within a blank, the end or the start of what it stands for.
+    fn of(&self, place: usize, is_end: bool) -> usize {
+        let next = self.blanks.partition_point(|(shown, _)| shown.start < place);
+        match next.checked_sub(1).map(|last| &self.blanks[last]) {
+            Some((shown, original)) if place < shown.end => {
+                if is_end {
+                    original.end
+                } else {
+                    original.start
+                }
+            }
+            Some((shown, original)) => original.end + place - shown.end,
+            None => place,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(start: usize, end: usize, kind: Kind) -> Span {
+        Span { start, end, kind }
+    }
+
+    #[test]
+    fn overlaps_are_settled() {
+        let mut spans = vec![
+            span(5, 9, Kind::Phone),
+            span(0, 6, Kind::Email),
+            span(20, 25, Kind::Email),
+            span(22, 30, Kind::Email),
+            span(10, 12, Kind::Phone),
+            span(24, 26, Kind::Secret),
+        ];
+        settle(&mut spans);
+        assert_eq!(spans, [span(0, 6, Kind::Email), span(10, 12, Kind::Phone), span(24, 26, Kind::Secret)]);
+    }
+
+    #[test]
+    fn places_lead_back() {
+        // "ab[EMAIL]cd[PHONE]" of "ab…6…cd…3…"
+        let origin = Origin::new(&[span(2, 8, Kind::Email), span(10, 13, Kind::Phone)]);
+        assert_eq!([0, 2, 9, 11, 18, 19].map(|place| origin.of(place, false)), [0, 2, 8, 10, 13, 14]);
+        assert_eq!((origin.of(4, false), origin.of(4, true)), (2, 8));
+    }
+
+    #[test]
+    fn the_owners_patterns_are_blanked_too() {
+        let owners = SecretPatterns::Custom(vec!["ticket-[a-z]+".to_owned(), "SECRET|x*".to_owned()]);
+        let redactor = Redactor::new(&owners).unwrap();
+        let once = redactor.redact("ticket-abc from jo@host.org, a SECRET").into_owned();
+        assert_eq!(once, "[SECRET] from [EMAIL], a [SECRET]");
+        assert_eq!(redactor.redact(&once), once);
+    }
+
+    #[test]
+    fn a_window_hides_what_it_cuts() {
+        let text = "Ask jörg.müller@host.example or +49 30 1234567 soon";
+        let at = |part: &str| text.find(part).unwrap();
+        assert_eq!(redact_window(text, at("müller")..at("host") + 2), "[EMAIL]");
+        assert_eq!(redact_window(text, at("host")..at(" soon")), "[EMAIL] or [PHONE]");
+        assert_eq!(redact_window(text, at("4567")..usize::MAX), "[PHONE] soon");
+        // Within a character.
+        assert_eq!(redact_window("aé€b", 2..5), "");
+        assert_eq!(redact_window("aé€b", 2..6), "€");
+        assert_eq!(redact_window("abc", Range { start: 2, end: 1 }), "");
+        assert_eq!(redact_window("abc", 9..12), "");
+    }
+}
