@@ -19,6 +19,7 @@ pub mod place;
 pub mod route;
 pub mod search;
 pub mod snippet;
+pub mod understand;
 mod versions;
 pub mod weights;
 
@@ -31,4 +32,5 @@ pub use filter::{CompiledFilter, View};
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};
+pub use understand::{Understood, understand};
 pub use weights::Weights;
