@@ -11,6 +11,7 @@ mod docs;
 mod documents;
 mod edits;
 mod eval;
+mod fuzz;
 mod licences;
 mod outlines;
 mod process;
@@ -42,6 +43,8 @@ cargo xtask COMMAND
                                    in eval/results.md
   documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs
                                    with what pdftotext reads; the tables are printed
+  fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
+                                   office xls rtf html mail text archive redact lang query
   outlines ast FOLDER...           Python outlines against CPython's own ast
   outlines ctags LANGUAGE=FOLDER...
                                    outlines against universal-ctags
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(&mut args),
         "eval" => eval::run(&mut args),
         "documents" => documents::run(&mut args),
+        "fuzz" => fuzz::run_families(&mut args),
         "outlines" => outlines::run(&mut args),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");

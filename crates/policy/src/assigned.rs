@@ -79,6 +79,11 @@ impl<'t> Assigned<'t> {
         !self.enclosed && (constant || goes_on || member)
     }
 
+    /// The next argument rather than what is assigned.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.listed
+    }
+
     /// In `f("secret", "value")` the string before the comma names the value; in `f("my secret", "x")`
     /// it does not.
     pub(crate) fn is_other_argument(&self, site: Site<'_>) -> bool {

@@ -38,7 +38,7 @@ fn check(extraction: &Extraction, limits: &Limits) {
 }
 
 /// Reads bytes as whatever they may be taken for.
-fn try_all(name: &str, bytes: &[u8]) {
+pub(crate) fn try_all(name: &str, bytes: &[u8]) {
     let limits = tight();
     if let Some(format) = sniff(name, bytes) {
         try_one(format, name, bytes, &limits);

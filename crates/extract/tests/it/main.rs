@@ -5,5 +5,6 @@
 mod archives;
 mod build;
 mod documents;
+mod findings;
 mod hostile;
 mod pdfs;

@@ -17,11 +17,13 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
                 let widths: Vec<usize> = part.iter().map(|group| group.width()).collect();
                 let shape = matches!(
                     widths[..],
-                    [13..=19] | [4, 4, 4, 4] | [4, 4, 4, 4, 3] | [4, 6, 5] | [4, 6, 4] | [6, 13]
+                    [13..=16] | [4, 4, 4, 4] | [4, 4, 4, 4, 3] | [4, 6, 5] | [4, 6, 4] | [6, 13]
                 );
+                // The number of a page or of a record.
+                let named = part.len() == 1 && text[..part[0].start].ends_with(['/', '#']);
                 let clean = part.iter().all(|group| !group.tainted && !group.plus);
                 let free = end == groups.len() || groups[end].gap == Gap::Blank || end - first == 1;
-                alike && shape && clean && free && is_card(&run.digits(text, first..end))
+                alike && shape && clean && free && !named && is_card(&run.digits(text, first..end))
             });
             if let Some(end) = shaped {
                 let (start, end) = (groups[first].start, groups[end - 1].end);

@@ -96,8 +96,7 @@ fn taints_before(before: &str) -> bool {
     let mut chars = before.chars().rev();
     match (chars.next(), chars.next()) {
         (Some('.' | ',' | ':' | '\''), Some(c)) => c.is_ascii_digit() && !before.ends_with('.'),
-        (Some('#'), Some('&')) => true,
-        (Some(c), _) => c.is_alphanumeric() || "_$€£¥₹%\\^".contains(c),
+        (Some(c), _) => c.is_alphanumeric() || "_$€£¥₹%\\^#".contains(c),
         (None, _) => false,
     }
 }

@@ -60,7 +60,6 @@ fn barred(text: &str, run: &Run) -> Vec<bool> {
             3 => is_date([0, 1, 2].map(|at| (width(at), value(first + at)))),
             // 2019-2021 and 05/2021.
             2 => is_year(width(1), value(first + 1)) && (width(0) <= 2 || is_year(width(0), value(first))),
-            1 => false,
             _ => false,
         };
         let is_machine = end - first == 4
@@ -68,7 +67,18 @@ fn barred(text: &str, run: &Run) -> Vec<bool> {
             && (first..end).all(|at| groups[at].width() <= 3 && value(at) <= 255)
             && !(groups[first].width() == 2 && (first..end).all(|at| groups[at].width() == 2));
         let marked = groups[first].plus || groups[first..end].iter().any(|group| group.open);
-        if (is_date || is_machine) && !marked {
+        // `+009999-12-31`: a year with a sign.
+        let is_long_year = end - first == 3
+            && kind == Gap::Hyphen
+            && (4..=6).contains(&width(0))
+            && (width(1), width(2)) == (2, 2)
+            && (1..=12).contains(&value(first + 1))
+            && (1..=31).contains(&value(first + 2));
+        let is_decimal = end - first == 2
+            && kind == Gap::Dot
+            && width(0) >= 4
+            && !text[groups[first].start..].starts_with('0');
+        if (is_date || is_machine) && !marked || is_long_year || is_decimal {
             barred[first..end].fill(true);
         }
         first = end;
@@ -106,6 +116,9 @@ fn segment(text: &str, run: &Run, first: usize, end: usize, spans: &mut Vec<Span
         return;
     }
     let context = context(&text[..start_of(text, &groups[first])]);
+    if context != Context::Phone && is_dump(text, &groups[first..end]) {
+        return;
+    }
     if is_phone(&Number::new(text, run, first, end), context) {
         spans.push(span(text, groups, first, end));
         return;
@@ -144,6 +157,19 @@ fn is_joined(text: &str, run: &Run, first: usize, end: usize) -> bool {
         _ => false,
     };
     tied || led
+}
+
+/// Pairs of digits beside pairs with letters: `1a 04 31 32 33 34`.
+fn is_dump(text: &str, groups: &[Group]) -> bool {
+    let hex = |pair: &[u8]| {
+        pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit) && pair.iter().any(u8::is_ascii_alphabetic)
+    };
+    let (before, after) = (&text[..groups[0].start], &text[groups[groups.len() - 1].end..]);
+    let last = before.trim_end_matches(' ').as_bytes().rsplit(|byte| !byte.is_ascii_alphanumeric()).next();
+    let next = after.trim_start_matches(' ').as_bytes().split(|byte| !byte.is_ascii_alphanumeric()).next();
+    let beside =
+        (before.ends_with(' ') && last.is_some_and(hex)) || (after.starts_with(' ') && next.is_some_and(hex));
+    beside && groups.len() >= 4 && groups.iter().all(|group| group.width() == 2)
 }
 
 /// Where the number begins, with its plus and its parenthesis.
@@ -217,16 +243,20 @@ fn is_phone(number: &Number<'_>, context: Context) -> bool {
         Context::Call if (7..=15).contains(&number.count()) && number.groups.len() > 1 => return true,
         _ => {}
     }
+    // 252.227-7013 is a clause.
+    let gaps: Vec<Gap> = number.groups[1..].iter().map(|group| group.gap).collect();
+    let steady = gaps.iter().all(|gap| *gap == gaps[0]) || gaps.first() == Some(&Gap::Blank);
     is_unmistakable(number)
         || is_behind_trunk_zero(number)
-        || matches!(
-            (&number.widths[..], &number.digits[..]),
-            // North America with blanks or dots; China; Australia's and New Zealand's free numbers.
-            ([3, 3, 4], [2..=9, ..])
-                | ([1, 3, 3, 4], [1, 2..=9, ..])
-                | ([3, 4, 4], [1, 3..=9, ..])
-                | ([4, 3, 3], [1, 3 | 8, 0, 0, ..])
-        )
+        || steady
+            && matches!(
+                (&number.widths[..], &number.digits[..]),
+                // North America with blanks or dots; China; Australia's and New Zealand's free numbers.
+                ([3, 3, 4], [2..=9, ..])
+                    | ([1, 3, 3, 4], [1, 2..=9, ..])
+                    | ([3, 4, 4], [1, 3..=9, ..])
+                    | ([4, 3, 3], [1, 3 | 8, 0, 0, ..])
+            )
 }
 
 /// Whatever stands around it.
@@ -236,7 +266,13 @@ fn is_unmistakable(number: &Number<'_>) -> bool {
     if number.groups[0].plus {
         return is_international(number, digits);
     }
-    if digits.starts_with(&[0, 0]) && widths[0] >= 2 && number.groups.len() > 1 && digits.get(2) != Some(&0) {
+    let pairs = widths.iter().all(|&width| width == 2);
+    if digits.starts_with(&[0, 0])
+        && widths[0] >= 2
+        && !pairs
+        && number.groups.len() > 1
+        && digits.get(2) != Some(&0)
+    {
         return number.count() >= 10 && is_international(number, &digits[2..]);
     }
     let north_american = dense && matches!((widths, digits), ([3, 3, 4], _) | ([1, 3, 3, 4], [1, ..]));
@@ -325,7 +361,7 @@ fn context(before: &str) -> Context {
     });
     static PHONE: LazyLock<Regex> = LazyLock::new(|| {
         compile(
-            r"(?i)(?:(?:\b|_)(?:tel|tél|telefon|telefono|teléfono|telefone|telephone|téléphone|telefoon|telefax|phone|fon|mobil|mobile|móvil|portable|cell|cellphone|cellular|celular|fax|handy|hotline|whatsapp|rufnummer|durchwahl|landline|voicemail|puh|tlf|tfn|gsm|wa\.me)|(?:phone|telefon|mobil|handy|fax)(?:number|nummer|nr)?|тел|телефон|моб|电话|手机|電話|携帯|☎|📞|📱|✆)(?:\p{L}|_){0,10}[^\p{N}\n]{0,24}\n?[^\p{N}\n]{0,4}\z",
+            r"(?i)(?:(?:\b|_)(?:tel|tél|telefon|telefono|teléfono|telefone|telephone|téléphone|telefoon|telefax|phone|fon\b|mobil|mobile|móvil|portable|cell|cellphone|cellular|celular|fax|handy|hotline|whatsapp|rufnummer|durchwahl|landline|voicemail|puh|tlf|tfn|gsm|wa\.me)|(?:phone|telefon|mobil|handy|fax)(?:number|nummer|nr)?|тел|телефон|моб|电话|手机|電話|携帯|☎|📞|📱|✆)(?:\p{L}|_){0,10}[^\p{N}\n]{0,24}\n?[^\p{N}\n]{0,4}\z",
         )
     });
     static CALL: LazyLock<Regex> = LazyLock::new(|| {
@@ -460,6 +496,11 @@ mod tests {
             "01 02 03 04 05 06 07 08",
             "00 01 02 03 04",
             "010 020 030",
+            "1a 04 31 32 33 34",
+            "+999999-12-31",
+            "+35236450.6",
+            "Clause 252.227-7013",
+            "color #909090",
             "02139-4307",
             "0378-5955",
             "52.5200, 13.4050",

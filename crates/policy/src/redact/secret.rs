@@ -77,11 +77,7 @@ fn assigned(site: Site<'_>) -> Option<&[u8]> {
     let holds = |name: &[u8], words: &[&[u8]]| {
         words.iter().any(|word| name.windows(word.len()).any(|part| part == *word))
     };
-    if holds(&lower_tail, &OTHER)
-        || holds(&name, &NEXT)
-        || lower_tail.ends_with(b"id")
-        || found.is_other_argument(site)
-    {
+    if holds(&lower_tail, &OTHER) || holds(&name, &NEXT) || lower_tail.ends_with(b"id") || found.is_listed() {
         return None;
     }
     // `<password>@host` is a template, `<password>x1y2z3</password>` an element.
@@ -124,7 +120,7 @@ fn trimmed(value: &[u8]) -> &[u8] {
 
 fn is_mixed(value: &[u8]) -> bool {
     let letter = value.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
-    let other = value.iter().any(|byte| byte.is_ascii_digit() || b"!@#$%^&*?+=~".contains(byte));
+    let other = value.iter().any(|byte| byte.is_ascii_digit() || b"!@#$^*".contains(byte));
     letter && other
 }
 
@@ -212,12 +208,9 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
             r"(?i)\s--?(?:password|passwd|pass|pwd|token|secret|api-key)[ \t]+[\x22']?([^\s\x22'-][^\s\x22']{5,})",
             password,
         ),
+        form(r"\bmachine[ \t]+\S{1,64}\s+login[ \t]+\S{1,64}\s+password[ \t]+(\S{4,})", value),
         form(
-            r"(?i)\b(?:login|user|username|user id|uid|account)[ \t]+\S{1,64}[ \t]+password[ \t]+(\S{4,})",
-            value,
-        ),
-        form(
-            r"(?i)\b(?:password|passwort|kennwort|passphrase|passcode|contraseña|mot de passe|senha|wachtwoord|пароль|credentials?|login data)(?: (?:is|ist|lautet|was|are|es|est|для входа))?[ \t]*[:=]?[ \t]+[\x22'“„«`]?([^\s\x22'“”„«»`,;]{6,}[^\s\x22'“”„«»`,;.:)])",
+            r"(?i)\b(?:password|passwort|kennwort|passphrase|passcode|contraseña|mot de passe|senha|wachtwoord|пароль) (?:is|ist|lautet|was|es|est|для входа)[ \t]*:?[ \t]+[\x22'“„«`]?([^\s\x22'“”„«»`,;()\[\]{}]{5,}[^\s\x22'“”„«»`,;.:()\[\]{}])",
             password,
         ),
         form(

@@ -1,0 +1,43 @@
+//! Coverage-guided fuzzing of everything that reads what strangers write. `cargo xtask fuzz` builds and runs this.
+//!
+//! One program for all families: `FUZZ_FAMILY` names one. The first byte of an input chooses a variant of the family
+//! (a format, or a part of a document that is wrapped in a sound one), so that libFuzzer finds its way between them.
+//! `FUZZ_SEEDS=FOLDER` writes the seeds and ends; `FUZZ_UNWRAP=FILE` keeps the document that an input stands for.
+
+#![no_main]
+
+#[path = "../../crates/extract/tests/it/build.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod build;
+mod cfb;
+mod check;
+mod families;
+mod seeds;
+
+use std::sync::OnceLock;
+
+use families::Family;
+use libfuzzer_sys::fuzz_target;
+
+static FAMILY: OnceLock<&'static Family> = OnceLock::new();
+
+fuzz_target!(
+    init: {
+        let name = std::env::var("FUZZ_FAMILY").unwrap_or_default();
+        let Some(family) = families::ALL.iter().find(|family| family.name == name) else {
+            let names: Vec<&str> = families::ALL.iter().map(|family| family.name).collect();
+            eprintln!("FUZZ_FAMILY is one of: {}", names.join(" "));
+            std::process::exit(2);
+        };
+        if let Some(folder) = std::env::var_os("FUZZ_SEEDS") {
+            seeds::write(family, folder.as_ref()).expect("the folder for the seeds can be written");
+            std::process::exit(0);
+        }
+        let _ = FAMILY.set(family);
+    },
+    |input: &[u8]| {
+        if let (Some(family), Some((variant, rest))) = (FAMILY.get(), input.split_first()) {
+            (family.run)(usize::from(*variant) % family.variants, rest);
+        }
+    }
+);
