@@ -8,6 +8,7 @@ mod boundary;
 mod language;
 mod languages;
 mod limits;
+mod notes;
 mod parse;
 mod rules;
 mod shortfall;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{ParseOptions, Parser, Tree};
 
+use crate::notes::line;
 use crate::rules::Table;
-use crate::visit::{Visit, line};
-use crate::walk::{sort, walk};
+use crate::visit::Visit;
+use crate::walk::walk;
 use crate::{Import, Language, Limits, Reference, ReferenceKind, Shortfall, Symbol};
 
 /// What a file declares and uses.
@@ -32,7 +33,7 @@ impl Parsed {
             .filter(|use_| matches!(use_.kind, ReferenceKind::Call | ReferenceKind::Instantiation))
     }
 
-    fn nothing(language: Language, shortfall: Shortfall) -> Parsed {
+    pub(crate) fn nothing(language: Language, shortfall: Shortfall) -> Parsed {
         Parsed {
             language,
             symbols: Vec::new(),
@@ -51,6 +52,9 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     }
     if nesting(source) > limits.max_nesting || (language.adapter().too_nested)(source) {
         return Parsed::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
+    }
+    if let Some(own) = language.adapter().own {
+        return own(source, limits);
     }
     if source.len() <= SMALL {
         return parse_here(language, source, limits);
@@ -100,13 +104,6 @@ fn nesting(source: &str) -> usize {
 
 fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
     let adapter = language.adapter();
-    if adapter.all_or_nothing
-        && let Some(at) = memchr::memchr(0, source.as_bytes())
-    {
-        let before = &source.as_bytes()[..at];
-        let row = memchr::memchr_iter(b'\n', before).count();
-        return Parsed::nothing(language, Shortfall::SyntaxError { line: line(row) });
-    }
     let table = language.table();
     let Some(mut tree) = read(table, source, limits) else {
         return Parsed::nothing(language, Shortfall::TooHard);
@@ -124,31 +121,22 @@ fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
         }
     }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
-    if let (Some(line), true) = (broken, adapter.all_or_nothing) {
-        return Parsed::nothing(language, Shortfall::SyntaxError { line });
-    }
     let mut visit = Visit::new(source, table, limits, adapter.separator);
     walk(&tree, &mut visit);
     if broken.is_some() {
         (adapter.recover)(&mut visit);
     }
-    if let (Some(shortfall @ Shortfall::SyntaxError { .. }), true) =
-        (&visit.shortfall, adapter.all_or_nothing)
-    {
-        return Parsed::nothing(language, shortfall.clone());
+    if let Some(line) = broken {
+        visit.shortfall.get_or_insert(Shortfall::Recovered { line });
     }
-    sort(&mut visit);
-    Parsed {
-        language,
-        symbols: visit.symbols,
-        imports: visit.imports,
-        references: visit.references,
-        shortfall: visit.shortfall.or(broken.map(|line| Shortfall::Recovered { line })),
-    }
+    visit.notes.finish(language)
 }
 
-/// The syntax tree as text, for work on a language's rules.
+/// The syntax tree as text, for work on a language's rules; empty for a language that is read without a grammar.
 pub fn tree(language: Language, source: &str) -> String {
+    if language.adapter().own.is_some() {
+        return String::new();
+    }
     let tree = read(language.table(), source, &Limits::default());
     tree.map_or_else(String::new, |tree| tree.root_node().to_sexp())
 }

@@ -3,9 +3,8 @@
 use tree_sitter::{Language as Grammar, Node};
 use tree_sitter_language::LanguageFn;
 
-use crate::ScopeKind;
-use crate::SymbolKind;
 use crate::visit::Visit;
+use crate::{Limits, Parsed, ScopeKind, SymbolKind};
 
 /// One language: how its files are recognised, its grammar, and what its nodes mean.
 pub(crate) struct Adapter {
@@ -34,8 +33,8 @@ pub(crate) struct Adapter {
     pub(crate) recover: fn(&mut Visit<'_>),
     /// Whether the text is nested deeper than the grammar's own scanner can bear.
     pub(crate) too_nested: fn(&str) -> bool,
-    /// A text with an error has no outline at all.
-    pub(crate) all_or_nothing: bool,
+    /// A parser for this language alone, instead of the grammar.
+    pub(crate) own: Option<fn(&str, &Limits) -> Parsed>,
 }
 
 impl Adapter {
@@ -53,7 +52,7 @@ impl Adapter {
         rescue: |_| None,
         recover: |_| (),
         too_nested: |_| false,
-        all_or_nothing: false,
+        own: None,
     };
 }
 
@@ -112,8 +111,8 @@ pub(crate) enum Action {
     /// Look inside.
     Enter,
     Skip,
-    /// Look inside, under this label so many times.
-    Branch(&'static str, usize),
+    /// Look inside, under this label.
+    Branch(&'static str),
     Declare(Declared),
     /// As [`Rule::Wrap`] with its text.
     Wrap,

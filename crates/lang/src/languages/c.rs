@@ -253,7 +253,7 @@ fn ifdef(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         .filter(|first| first.kind() == "preproc_def")
         .and_then(|define| define.child_by_field_name("name"))
         .is_some_and(|defined| Some(visit.text(defined)) == name);
-    if guard { Action::Enter } else { Action::Branch("#ifdef", 1) }
+    if guard { Action::Enter } else { Action::Branch("#ifdef") }
 }
 
 fn include(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
