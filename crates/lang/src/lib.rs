@@ -12,6 +12,7 @@ mod notes;
 mod parse;
 mod rules;
 mod shortfall;
+mod skim;
 mod text;
 mod visit;
 mod walk;

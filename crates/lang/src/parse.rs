@@ -9,6 +9,7 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::notes::line;
 use crate::rules::Table;
+use crate::skim::skim;
 use crate::visit::Visit;
 use crate::walk::walk;
 use crate::{Import, Language, Limits, Reference, ReferenceKind, Shortfall, Symbol};
@@ -56,24 +57,22 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     if let Some(own) = language.adapter().own {
         return own(source, limits);
     }
+    let skimmed = language
+        .adapter()
+        .skim
+        .filter(|_| limits.max_references == 0)
+        .and_then(|dialect| skim(dialect, source));
+    let source = skimmed.as_deref().unwrap_or(source);
     if source.len() <= SMALL {
         return parse_here(language, source, limits);
     }
     let stack = 2 * 1024 * 1024 + source.len() * STACK_PER_BYTE;
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .name("parse".into())
-            .stack_size(stack)
-            .spawn_scoped(scope, || parse_here(language, source, limits))
-            .ok()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_else(|| Parsed::nothing(language, Shortfall::TooHard))
-    })
+    stacker::grow(stack, || parse_here(language, source, limits))
 }
 
 /// The parser frees its own stack by recursion, 112 bytes for each token not yet understood, which hostile input
-/// makes as many as it likes. So a file that could overflow a thread of 2 MB has a thread of its own, with room for
-/// the worst; what is not touched is not used, and the thread costs a hundredth of the parse.
+/// makes as many as it likes. So a file that could overflow a thread of 2 MB has a stack of its own, with room for
+/// the worst; what is not touched is not used.
 const SMALL: usize = 12 * 1024;
 const STACK_PER_BYTE: usize = 160;
 
@@ -82,6 +81,10 @@ const STACK_PER_BYTE: usize = 160;
 fn nesting(source: &str) -> usize {
     let (mut depth, mut angles, mut deepest) = (0_usize, 0_usize, 0);
     for byte in source.bytes() {
+        // Most bytes are none of these.
+        if !BRACKET[usize::from(byte)] {
+            continue;
+        }
         match byte {
             b'(' | b'[' | b'{' => {
                 depth += 1;
@@ -101,6 +104,17 @@ fn nesting(source: &str) -> usize {
     }
     deepest
 }
+
+const BRACKET: [bool; 256] = {
+    let mut table = [false; 256];
+    let signs = b"()[]{}<>;";
+    let mut at = 0;
+    while at < signs.len() {
+        table[signs[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
 
 fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
     let adapter = language.adapter();

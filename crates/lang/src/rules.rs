@@ -3,6 +3,7 @@
 use tree_sitter::{Language as Grammar, Node};
 use tree_sitter_language::LanguageFn;
 
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use crate::{Limits, Parsed, ScopeKind, SymbolKind};
 
@@ -31,6 +32,8 @@ pub(crate) struct Adapter {
     pub(crate) rescue: fn(&str) -> Option<String>,
     /// Adds what the parser lost in a text with errors.
     pub(crate) recover: fn(&mut Visit<'_>),
+    /// How to leave out the insides of functions, where only the outline is asked for.
+    pub(crate) skim: Option<Dialect>,
     /// Whether the text is nested deeper than the grammar's own scanner can bear.
     pub(crate) too_nested: fn(&str) -> bool,
     /// A parser for this language alone, instead of the grammar.
@@ -53,6 +56,7 @@ impl Adapter {
         recover: |_| (),
         too_nested: |_| false,
         own: None,
+        skim: None,
     };
 }
 

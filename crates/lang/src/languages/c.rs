@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::{common, lost};
 use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::{ScopeKind, SymbolKind};
 
@@ -18,6 +19,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared: SHARED,
     recover,
     shared_roles: SHARED_ROLES,
+    skim: Some(Dialect::C),
     ..Adapter::DEFAULT
 };
 
