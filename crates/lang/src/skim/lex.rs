@@ -223,7 +223,9 @@ impl<'s> Lexer<'s> {
         }
         self.at += 1;
         let lines = self.dialect == Dialect::Rust;
-        while let Some(found) = memchr::memchr3(mark, b'\\', b'\n', self.bytes.get(self.at..).unwrap_or_default()) {
+        while let Some(found) =
+            memchr::memchr3(mark, b'\\', b'\n', self.bytes.get(self.at..).unwrap_or_default())
+        {
             self.at += found;
             match self.peek(0) {
                 b'\\' => self.at += 2,
@@ -242,7 +244,8 @@ impl<'s> Lexer<'s> {
 
     /// To the end of the mark that is not escaped.
     fn until(&mut self, mark: &[u8]) {
-        while let Some(found) = memchr::memchr2(mark[0], b'\\', self.bytes.get(self.at..).unwrap_or_default()) {
+        while let Some(found) = memchr::memchr2(mark[0], b'\\', self.bytes.get(self.at..).unwrap_or_default())
+        {
             self.at += found;
             if self.peek(0) == b'\\' {
                 self.at += 2;
@@ -258,7 +261,9 @@ impl<'s> Lexer<'s> {
 
     /// The text of a template string up to its end or the next `${`.
     fn template(&mut self) -> Token<'s> {
-        while let Some(found) = memchr::memchr3(b'`', b'\\', b'$', self.bytes.get(self.at..).unwrap_or_default()) {
+        while let Some(found) =
+            memchr::memchr3(b'`', b'\\', b'$', self.bytes.get(self.at..).unwrap_or_default())
+        {
             self.at += found;
             match (self.peek(0), self.peek(1)) {
                 (b'\\', _) => self.at += 2,
@@ -315,7 +320,9 @@ impl<'s> Lexer<'s> {
         }
         let word = self.source.get(start..self.at).unwrap_or("");
         match (self.dialect, self.peek(0), word) {
-            (Dialect::Rust, b'"', "r" | "br" | "cr") | (Dialect::Rust, b'#', "r" | "br" | "cr") => self.raw_rust(word),
+            (Dialect::Rust, b'"', "r" | "br" | "cr") | (Dialect::Rust, b'#', "r" | "br" | "cr") => {
+                self.raw_rust(word)
+            }
             (Dialect::C, b'"', "R" | "LR" | "uR" | "UR" | "u8R") => self.raw_c(),
             _ => Token::Word(word),
         }

@@ -165,7 +165,7 @@ impl<'s> Skimmer<'s> {
                             self.head.returns = false;
                         }
                         b':' => self.head.returns = self.head.last[0] == Token::Sign(b')'),
-                        b'?' | b',' => self.head.returns = false,
+                        b'?' | b',' if self.head.angles.open == 0 => self.head.returns = false,
                         _ => {}
                     }
                     self.push(token);
@@ -205,8 +205,20 @@ impl<'s> Skimmer<'s> {
         match self.head.last[0] {
             Token::Word(word) => !matches!(
                 word,
-                "return" | "typeof" | "case" | "in" | "of" | "delete" | "void" | "throw" | "new" | "do" | "else"
-                    | "instanceof" | "yield" | "await"
+                "return"
+                    | "typeof"
+                    | "case"
+                    | "in"
+                    | "of"
+                    | "delete"
+                    | "void"
+                    | "throw"
+                    | "new"
+                    | "do"
+                    | "else"
+                    | "instanceof"
+                    | "yield"
+                    | "await"
             ),
             Token::Text | Token::Sign(b']' | b'}') => true,
             Token::Sign(b')') => !matches!(self.head.call[0], Token::Word("if" | "while" | "for" | "with")),
@@ -254,7 +266,8 @@ impl<'s> Skimmer<'s> {
                     self.head.is_function = true;
                     self.awaits_name = true;
                 }
-                "struct" | "enum" | "union" | "trait" | "impl" | "mod" | "type" | "use" | "macro_rules" | "extern" => {
+                "struct" | "enum" | "union" | "trait" | "impl" | "mod" | "type" | "use" | "macro_rules"
+                | "extern" => {
                     self.awaits_name = true;
                 }
                 _ => {}
@@ -288,8 +301,12 @@ impl<'s> Skimmer<'s> {
             [Token::Word("default"), ..] => Named::Yes,
             [Token::Sign(b'='), Token::Word(_), ..] if self.is_outside_groups() => Named::Yes,
             // `{ name: function`, but not `a ? b : function`.
-            [Token::Sign(b':'), Token::Word(_) | Token::Text, Token::Start | Token::Sign(b','), _] => Named::Yes,
-            [Token::Sign(b'=' | b':' | b'>'), ..] | [Token::Sign(b'('), Token::Sign(b'='), ..] => Named::Perhaps,
+            [Token::Sign(b':'), Token::Word(_) | Token::Text, Token::Start | Token::Sign(b','), _] => {
+                Named::Yes
+            }
+            [Token::Sign(b'=' | b':' | b'>'), ..] | [Token::Sign(b'('), Token::Sign(b'='), ..] => {
+                Named::Perhaps
+            }
             _ => Named::No,
         }
     }
@@ -298,6 +315,8 @@ impl<'s> Skimmer<'s> {
     fn arrow(&mut self) {
         let named = match self.head.last {
             [Token::Sign(b')'), ..] => self.names(self.head.call),
+            // The end of a type, not a parameter.
+            [Token::Word(_), Token::Sign(b'.' | b'|' | b'&'), ..] => Named::Perhaps,
             [Token::Word(_), before @ ..] if !self.head.returns => {
                 self.names([before[0], before[1], before[2], Token::Start])
             }
@@ -336,7 +355,10 @@ impl<'s> Skimmer<'s> {
         match self.dialect {
             Dialect::C => {
                 let ends = after_call
-                    || matches!(head.last[0], Token::Word("const" | "override" | "noexcept" | "final" | "volatile"));
+                    || matches!(
+                        head.last[0],
+                        Token::Word("const" | "override" | "noexcept" | "final" | "volatile")
+                    );
                 match head.call[0] {
                     _ if around => {
                         let is_record = head.is_type && matches!(head.last[0], Token::Word(_));
@@ -365,7 +387,11 @@ impl<'s> Skimmer<'s> {
                 _ => Kind::Other,
             },
             Dialect::Rust => {
-                if head.is_function && self.is_outside_groups() { Kind::Function } else { Kind::Other }
+                if head.is_function && self.is_outside_groups() {
+                    Kind::Function
+                } else {
+                    Kind::Other
+                }
             }
             Dialect::JavaScript | Dialect::TypeScript => self.script(),
         }
@@ -390,13 +416,16 @@ impl<'s> Skimmer<'s> {
     /// `name(…) {`
     fn script_call(&self) -> Kind {
         match self.head.call {
-            [Token::Word("function"), before @ ..] => match self.names([before[0], before[1], before[2], Token::Start])
-            {
-                Named::Yes => Kind::Function,
-                _ => Kind::Part,
-            },
+            [Token::Word("function"), before @ ..] => {
+                match self.names([before[0], before[1], before[2], Token::Start]) {
+                    Named::Yes => Kind::Function,
+                    _ => Kind::Part,
+                }
+            }
             [Token::Sign(b'*'), Token::Word("function"), ..] => Kind::Part,
             [Token::Word(name), ..] if is_control(name) => Kind::Part,
+            // A block after a statement without a semicolon.
+            [Token::Word(_), Token::Word("new"), ..] => Kind::Other,
             [Token::Word(_) | Token::Text | Token::Sign(b']'), ..] => Kind::Function,
             _ => Kind::Other,
         }
