@@ -12,6 +12,7 @@ use lang::{Language, Limits, parse};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let time = args.iter().any(|arg| arg == "--time");
+    let uses = args.iter().any(|arg| arg == "--uses");
     let wanted = if args.iter().any(|arg| arg == "--outline") { 0 } else { Limits::default().max_references };
     let limits = Limits { max_references: wanted, ..Limits::default() };
     let threads = args
@@ -40,6 +41,8 @@ fn main() {
                             "language": language.name(),
                             "shortfall": parsed.shortfall.as_ref().map(ToString::to_string),
                             "symbols": parsed.symbols,
+                            "references": if uses { parsed.references.iter().map(|r| format!("{}:{} {:?} {} {:?} {:?}", r.line, r.column, r.kind, r.name, r.qualifier, r.within)).collect::<Vec<_>>() } else { Vec::new() },
+                            "imports": if uses { parsed.imports.iter().map(|r| format!("{r:?}")).collect::<Vec<_>>() } else { Vec::new() },
                         });
                         let _ = writeln!(std::io::stdout().lock(), "{line}");
                     }

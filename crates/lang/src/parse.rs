@@ -7,9 +7,11 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{ParseOptions, Parser, Tree};
 
+use crate::notes::line;
 use crate::rules::Table;
-use crate::visit::{Visit, line};
-use crate::walk::{sort, walk};
+use crate::skim::skim;
+use crate::visit::Visit;
+use crate::walk::walk;
 use crate::{Import, Language, Limits, Reference, ReferenceKind, Shortfall, Symbol};
 
 /// What a file declares and uses.
@@ -32,7 +34,7 @@ impl Parsed {
             .filter(|use_| matches!(use_.kind, ReferenceKind::Call | ReferenceKind::Instantiation))
     }
 
-    fn nothing(language: Language, shortfall: Shortfall) -> Parsed {
+    pub(crate) fn nothing(language: Language, shortfall: Shortfall) -> Parsed {
         Parsed {
             language,
             symbols: Vec::new(),
@@ -52,24 +54,25 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     if nesting(source) > limits.max_nesting || (language.adapter().too_nested)(source) {
         return Parsed::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
     }
+    if let Some(own) = language.adapter().own {
+        return own(source, limits);
+    }
+    let skimmed = language
+        .adapter()
+        .skim
+        .filter(|_| limits.max_references == 0)
+        .and_then(|dialect| skim(dialect, source));
+    let source = skimmed.as_deref().unwrap_or(source);
     if source.len() <= SMALL {
         return parse_here(language, source, limits);
     }
     let stack = 2 * 1024 * 1024 + source.len() * STACK_PER_BYTE;
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .name("parse".into())
-            .stack_size(stack)
-            .spawn_scoped(scope, || parse_here(language, source, limits))
-            .ok()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_else(|| Parsed::nothing(language, Shortfall::TooHard))
-    })
+    stacker::grow(stack, || parse_here(language, source, limits))
 }
 
 /// The parser frees its own stack by recursion, 112 bytes for each token not yet understood, which hostile input
-/// makes as many as it likes. So a file that could overflow a thread of 2 MB has a thread of its own, with room for
-/// the worst; what is not touched is not used, and the thread costs a hundredth of the parse.
+/// makes as many as it likes. So a file that could overflow a thread of 2 MB has a stack of its own, with room for
+/// the worst; what is not touched is not used.
 const SMALL: usize = 12 * 1024;
 const STACK_PER_BYTE: usize = 160;
 
@@ -78,6 +81,10 @@ const STACK_PER_BYTE: usize = 160;
 fn nesting(source: &str) -> usize {
     let (mut depth, mut angles, mut deepest) = (0_usize, 0_usize, 0);
     for byte in source.bytes() {
+        // Most bytes are none of these.
+        if !BRACKET[usize::from(byte)] {
+            continue;
+        }
         match byte {
             b'(' | b'[' | b'{' => {
                 depth += 1;
@@ -98,15 +105,19 @@ fn nesting(source: &str) -> usize {
     deepest
 }
 
+const BRACKET: [bool; 256] = {
+    let mut table = [false; 256];
+    let signs = b"()[]{}<>;";
+    let mut at = 0;
+    while at < signs.len() {
+        table[signs[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
     let adapter = language.adapter();
-    if adapter.all_or_nothing
-        && let Some(at) = memchr::memchr(0, source.as_bytes())
-    {
-        let before = &source.as_bytes()[..at];
-        let row = memchr::memchr_iter(b'\n', before).count();
-        return Parsed::nothing(language, Shortfall::SyntaxError { line: line(row) });
-    }
     let table = language.table();
     let Some(mut tree) = read(table, source, limits) else {
         return Parsed::nothing(language, Shortfall::TooHard);
@@ -124,31 +135,22 @@ fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
         }
     }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
-    if let (Some(line), true) = (broken, adapter.all_or_nothing) {
-        return Parsed::nothing(language, Shortfall::SyntaxError { line });
-    }
     let mut visit = Visit::new(source, table, limits, adapter.separator);
     walk(&tree, &mut visit);
     if broken.is_some() {
         (adapter.recover)(&mut visit);
     }
-    if let (Some(shortfall @ Shortfall::SyntaxError { .. }), true) =
-        (&visit.shortfall, adapter.all_or_nothing)
-    {
-        return Parsed::nothing(language, shortfall.clone());
+    if let Some(line) = broken {
+        visit.shortfall.get_or_insert(Shortfall::Recovered { line });
     }
-    sort(&mut visit);
-    Parsed {
-        language,
-        symbols: visit.symbols,
-        imports: visit.imports,
-        references: visit.references,
-        shortfall: visit.shortfall.or(broken.map(|line| Shortfall::Recovered { line })),
-    }
+    visit.notes.finish(language)
 }
 
-/// The syntax tree as text, for work on a language's rules.
+/// The syntax tree as text, for work on a language's rules; empty for a language that is read without a grammar.
 pub fn tree(language: Language, source: &str) -> String {
+    if language.adapter().own.is_some() {
+        return String::new();
+    }
     let tree = read(language.table(), source, &Limits::default());
     tree.map_or_else(String::new, |tree| tree.root_node().to_sexp())
 }

@@ -3,9 +3,9 @@
 use tree_sitter::{Language as Grammar, Node};
 use tree_sitter_language::LanguageFn;
 
-use crate::ScopeKind;
-use crate::SymbolKind;
+use crate::skim::Dialect;
 use crate::visit::Visit;
+use crate::{Limits, Parsed, ScopeKind, SymbolKind};
 
 /// One language: how its files are recognised, its grammar, and what its nodes mean.
 pub(crate) struct Adapter {
@@ -32,10 +32,12 @@ pub(crate) struct Adapter {
     pub(crate) rescue: fn(&str) -> Option<String>,
     /// Adds what the parser lost in a text with errors.
     pub(crate) recover: fn(&mut Visit<'_>),
+    /// How to leave out the insides of functions, where only the outline is asked for.
+    pub(crate) skim: Option<Dialect>,
     /// Whether the text is nested deeper than the grammar's own scanner can bear.
     pub(crate) too_nested: fn(&str) -> bool,
-    /// A text with an error has no outline at all.
-    pub(crate) all_or_nothing: bool,
+    /// A parser for this language alone, instead of the grammar.
+    pub(crate) own: Option<fn(&str, &Limits) -> Parsed>,
 }
 
 impl Adapter {
@@ -53,7 +55,8 @@ impl Adapter {
         rescue: |_| None,
         recover: |_| (),
         too_nested: |_| false,
-        all_or_nothing: false,
+        own: None,
+        skim: None,
     };
 }
 
@@ -112,8 +115,8 @@ pub(crate) enum Action {
     /// Look inside.
     Enter,
     Skip,
-    /// Look inside, under this label so many times.
-    Branch(&'static str, usize),
+    /// Look inside, under this label.
+    Branch(&'static str),
     Declare(Declared),
     /// As [`Rule::Wrap`] with its text.
     Wrap,

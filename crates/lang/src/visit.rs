@@ -1,36 +1,38 @@
 //! What a rule may ask and note while the walk stands on a node.
 
+use std::ops::{Deref, DerefMut};
+
 use tree_sitter::Node;
 
+use crate::Limits;
+use crate::notes::{MAX_NAME, Notes};
 use crate::rules::{Declared, Role, Rule, Table};
-use crate::{Limits, Shortfall};
-use model::{Import, Reference, ReferenceKind};
-use model::{ScopeKind, Symbol, SymbolKind};
+use model::{ReferenceKind, ScopeKind, SymbolKind};
 
 /// The state of one walk.
 pub(crate) struct Visit<'s> {
-    pub(crate) source: &'s str,
+    pub(crate) notes: Notes<'s>,
     pub(crate) table: &'s Table,
-    pub(crate) limits: &'s Limits,
-    pub(crate) separator: &'static str,
-    pub(crate) symbols: Vec<Symbol>,
-    pub(crate) references: Vec<Reference>,
-    pub(crate) imports: Vec<Import>,
-    pub(crate) shortfall: Option<Shortfall>,
-    /// The declarations around the current node, outermost first.
-    pub(crate) scopes: Vec<Scope>,
-    /// The control flow around it.
-    pub(crate) labels: Vec<&'static str>,
-    /// Branches seen so far among the current node's siblings.
-    pub(crate) branches: usize,
     /// What the names in the current node are.
     pub(crate) role: Role,
-    /// Whether uses are wanted at all.
-    pub(crate) wants_uses: bool,
     /// Where the names of declarations start: they are not uses.
     names: Bits,
     /// Where a name stands that was noted, or is known to be no use.
     noted: Bits,
+}
+
+impl<'s> Deref for Visit<'s> {
+    type Target = Notes<'s>;
+
+    fn deref(&self) -> &Notes<'s> {
+        &self.notes
+    }
+}
+
+impl DerefMut for Visit<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.notes
+    }
 }
 
 /// A set of places in the text: a bit for each byte costs less than a table of the names in it.
@@ -52,12 +54,6 @@ impl Bits {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Scope {
-    pub(crate) symbol: u32,
-    pub(crate) kind: ScopeKind,
-}
-
 impl<'s> Visit<'s> {
     pub(crate) fn new(
         source: &'s str,
@@ -65,40 +61,19 @@ impl<'s> Visit<'s> {
         limits: &'s Limits,
         separator: &'static str,
     ) -> Visit<'s> {
+        // Without uses, nobody asks which were noted.
+        let noted = if limits.max_references > 0 { source.len() } else { 0 };
         Visit {
-            source,
+            notes: Notes::new(source, limits, separator),
             table,
-            limits,
-            separator,
-            symbols: Vec::new(),
-            references: Vec::new(),
-            imports: Vec::new(),
-            shortfall: None,
-            scopes: Vec::new(),
-            labels: Vec::new(),
-            branches: 0,
             role: Role::Read,
-            wants_uses: limits.max_references > 0,
             names: Bits::new(source.len()),
-            noted: Bits::new(source.len()),
+            noted: Bits::new(noted),
         }
     }
 
     pub(crate) fn text(&self, node: Node<'_>) -> &'s str {
         self.slice(node.start_byte(), node.end_byte())
-    }
-
-    pub(crate) fn slice(&self, start: usize, end: usize) -> &'s str {
-        self.source.get(start..end).unwrap_or("")
-    }
-
-    /// What the current node stands in.
-    pub(crate) fn scope_kind(&self) -> ScopeKind {
-        self.scopes.last().map_or(ScopeKind::Module, |scope| scope.kind)
-    }
-
-    pub(crate) fn parent(&self) -> Option<&Symbol> {
-        self.scopes.last().and_then(|scope| self.symbols.get(scope.symbol as usize))
     }
 
     /// `function` or `method`, by where it stands.
@@ -233,6 +208,9 @@ impl<'s> Visit<'s> {
 
     /// Notes that the names in here are no uses, or were noted already.
     pub(crate) fn no_use(&mut self, node: Node<'_>) {
+        if !self.wants_uses {
+            return;
+        }
         let end = node.end_byte().min(node.start_byte() + MAX_NAME);
         for at in node.start_byte()..end {
             self.noted.insert(at);
@@ -263,7 +241,7 @@ impl<'s> Visit<'s> {
             return;
         }
         self.no_use(at);
-        self.push(kind, at, name, qualifier);
+        self.notes.refer(kind, place(at), name, qualifier);
     }
 
     /// Notes a name that stands for a value, unless it was noted as something else. `through` is where the path
@@ -285,26 +263,7 @@ impl<'s> Visit<'s> {
             return;
         }
         let qualifier = through.map(|from| without_separator(self.slice(from, start)));
-        self.push(kind, name, text, qualifier);
-    }
-
-    fn push(&mut self, kind: ReferenceKind, at: Node<'_>, name: &str, qualifier: Option<&str>) {
-        if self.references.len() >= self.limits.max_references {
-            self.shortfall
-                .get_or_insert(Shortfall::TooMany { what: "references", limit: self.limits.max_references });
-            return;
-        }
-        let position = at.start_position();
-        self.references.push(Reference {
-            name: name.to_owned(),
-            qualifier: qualifier
-                .filter(|text| !text.is_empty() && text.len() <= 100 && !text.contains('\n'))
-                .map(str::to_owned),
-            kind,
-            line: line(position.row),
-            column: line(position.column),
-            within: self.scopes.last().map(|scope| scope.symbol),
-        });
+        self.notes.refer(kind, place(name), text, qualifier);
     }
 
     /// Notes a call of what `callee` says: `run`, `service.run`, `Service::run`.
@@ -352,23 +311,17 @@ impl<'s> Visit<'s> {
     }
 
     pub(crate) fn import(&mut self, at: Node<'_>, module: &str, name: Option<&str>, alias: Option<&str>) {
-        if self.imports.len() >= self.limits.max_symbols || module.len() > 1000 {
-            return;
+        if let Some(used) = self.notes.import(at.start_position().row, module, name, alias) {
+            self.refer_text(ReferenceKind::Import, at, used, name.map(|_| module.trim()));
         }
-        let module = module.trim();
-        self.imports.push(Import {
-            module: module.to_owned(),
-            name: name.map(str::to_owned),
-            alias: alias.map(str::to_owned),
-            line: line(at.start_position().row),
-        });
-        let used = name.filter(|name| *name != "*").unwrap_or(module);
-        self.refer_text(ReferenceKind::Import, at, used, name.map(|_| module));
     }
 }
 
-/// A longer name is none.
-const MAX_NAME: usize = 200;
+/// The row and column where a node begins.
+fn place(node: Node<'_>) -> (usize, usize) {
+    let position = node.start_position();
+    (position.row, position.column)
+}
 
 /// `a.b` of `a.b.`, as written in any language.
 fn without_separator(path: &str) -> &str {
@@ -382,9 +335,4 @@ fn without_separator(path: &str) -> &str {
 pub(crate) fn end_row(node: Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
-}
-
-/// Rows count from 0, lines from 1.
-pub(crate) fn line(row: usize) -> u32 {
-    u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
 }

@@ -2,11 +2,9 @@
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
+use crate::notes::{Front, Scope};
 use crate::rules::{Action, Child, Declared, Role, Rule};
-use crate::text::{doc_line, one_line};
-use crate::visit::{Scope, Visit, line};
-use crate::{Shortfall, SymbolKind};
-use model::{ScopeKind, Symbol};
+use crate::visit::Visit;
 
 /// What is known about the children of one node while the walk is among them.
 #[derive(Default, Clone, Copy)]
@@ -15,7 +13,6 @@ struct Frame {
     wrap: Option<Wrap>,
     /// The row on which the previous sibling ended.
     last_row: Option<usize>,
-    branches: usize,
     /// How many scopes and labels there were before the node that this frame belongs to.
     scopes: usize,
     labels: usize,
@@ -135,7 +132,6 @@ fn enter(
         }
         return Some(None);
     };
-    visit.branches = frame.branches;
     let declared = match rule {
         Rule::Skip => {
             frame.lead = None;
@@ -157,7 +153,6 @@ fn enter(
         Rule::Wrap(is_head) => return Some(Some(wrap(visit, frame, node, is_head))),
         Rule::Branch(label) => {
             visit.labels.push(label);
-            frame.branches += 1;
             frame.lead = None;
             return Some(None);
         }
@@ -172,9 +167,8 @@ fn enter(
                 frame.lead = None;
                 return None;
             }
-            Action::Branch(label, times) => {
-                visit.labels.extend(std::iter::repeat_n(label, times));
-                frame.branches += 1;
+            Action::Branch(label) => {
+                visit.labels.push(label);
                 frame.lead = None;
                 return Some(None);
             }
@@ -195,7 +189,8 @@ fn enter(
     let around = frame.wrap.take();
     let Some(declared) = declared else { return Some(None) };
     let (opens, look_inside) = (declared.opens, declared.look_inside);
-    let number = declare(visit, declared, lead, around.and_then(|wrap| wrap.head));
+    let head = around.and_then(|wrap| wrap.head);
+    let number = visit.declare(declared, Front { row: lead.start_row, comment: lead.comment, head });
     if let (Some(kind), Some(symbol)) = (opens, number) {
         visit.scopes.push(Scope { symbol, kind });
     }
@@ -248,98 +243,5 @@ fn take_lead(frame: &mut Frame, node: Node<'_>) -> Lead {
 /// Adds a declaration found by other means than the tree.
 pub(crate) fn add(visit: &mut Visit<'_>, declared: Declared) {
     let row = declared.start_row;
-    declare(visit, declared, Lead { start_row: row, end_row: row, comment: None }, None);
-}
-
-fn declare(
-    visit: &mut Visit<'_>,
-    declared: Declared,
-    lead: Lead,
-    head: Option<(usize, usize)>,
-) -> Option<u32> {
-    // A name that the parser made up to repair the text.
-    if declared.name.is_empty() {
-        return None;
-    }
-    let limits = visit.limits;
-    if visit.scopes.len() >= limits.max_depth {
-        visit.shortfall.get_or_insert(Shortfall::TooDeep { limit: limits.max_depth });
-        return None;
-    }
-    if visit.symbols.len() >= limits.max_symbols {
-        visit.shortfall.get_or_insert(Shortfall::TooMany { what: "symbols", limit: limits.max_symbols });
-        return None;
-    }
-    let (start, start_row) = head.unwrap_or((declared.start, declared.start_row));
-    let doc = declared.doc.or_else(|| {
-        let (start, end) = lead.comment?;
-        doc_line(visit.slice(start, end))
-    });
-    let doc = doc.filter(|line| !line.is_empty());
-    let signature =
-        declared.signature.unwrap_or_else(|| one_line(visit.slice(start, declared.head_end.max(start))));
-    let around = visit.parent().map(|parent| parent.qualified.clone());
-    let owned = declared.owner.is_some();
-    let parent = match (around, declared.owner) {
-        (Some(around), Some(owner)) => Some(format!("{around}{}{owner}", visit.separator)),
-        (around, owner) => around.or(owner),
-    };
-    let qualified = match &parent {
-        Some(parent) => format!("{parent}{}{}", visit.separator, declared.name),
-        None => declared.name.clone(),
-    };
-    let scope_kind = if owned { ScopeKind::Class } else { visit.scope_kind() };
-    let is_conditional = !visit.labels.is_empty();
-    visit.symbols.push(Symbol {
-        kind: declared.kind,
-        name: declared.name,
-        qualified,
-        signature,
-        returns: declared.returns,
-        decorators: declared.decorators,
-        doc,
-        start_line: line(start_row),
-        end_line: line(declared.end_row.max(start_row)),
-        name_line: line(declared.name_row),
-        lead_line: line(lead.start_row.min(start_row)),
-        parent,
-        scope_kind,
-        is_conditional,
-        decl_context: is_conditional.then(|| visit.labels.join(">")),
-        level: visit.scopes.len() as u32,
-    });
-    Some(visit.symbols.len() as u32 - 1)
-}
-
-/// The order of an outline and of the text, and the references' indices moved along.
-pub(crate) fn sort(visit: &mut Visit<'_>) {
-    // Whatever contains a name was noted before what stands in front of it: `b` before `a` in `a().b()`.
-    if !visit.references.is_sorted_by_key(|reference| (reference.line, reference.column)) {
-        visit.references.sort_by_key(|reference| (reference.line, reference.column));
-    }
-    let key = |symbol: &Symbol| (symbol.start_line, symbol.end_line);
-    let mut order: Vec<u32> = (0..visit.symbols.len() as u32).collect();
-    let sorted = visit.symbols.is_sorted_by(|a, b| {
-        key(a) < key(b) || key(a) == key(b) && (&a.qualified, kind(a.kind)) <= (&b.qualified, kind(b.kind))
-    });
-    if sorted {
-        return;
-    }
-    order.sort_by(|a, b| {
-        let (a, b) = (&visit.symbols[*a as usize], &visit.symbols[*b as usize]);
-        key(a).cmp(&key(b)).then_with(|| (&a.qualified, kind(a.kind)).cmp(&(&b.qualified, kind(b.kind))))
-    });
-    let mut place = vec![0; order.len()];
-    for (new, old) in order.iter().enumerate() {
-        place[*old as usize] = new as u32;
-    }
-    for reference in &mut visit.references {
-        reference.within = reference.within.map(|old| place[old as usize]);
-    }
-    let mut symbols: Vec<Option<Symbol>> = std::mem::take(&mut visit.symbols).into_iter().map(Some).collect();
-    visit.symbols = order.iter().filter_map(|old| symbols[*old as usize].take()).collect();
-}
-
-fn kind(kind: SymbolKind) -> &'static str {
-    kind.as_str()
+    visit.declare(declared, Front { row, comment: None, head: None });
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::Args;
-use crate::process::{cargo, run as run_command, target};
+use crate::process::{cargo, exists, run as run_command, target};
+use crate::tools::apt;
 
 pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let against = if args.0.is_empty() { String::new() } else { args.0.remove(0) };
@@ -13,6 +14,9 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
         return Err(
             "outlines ast FOLDER..., outlines ctags LANGUAGE=FOLDER... or outlines time FOLDER...".into()
         );
+    }
+    if against != "ast" && !exists("ctags") {
+        apt("universal-ctags")?;
     }
     let program = build()?;
     match against.as_str() {

@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::{common, lost};
 use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::{ScopeKind, SymbolKind};
 
@@ -18,6 +19,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared: SHARED,
     recover,
     shared_roles: SHARED_ROLES,
+    skim: Some(Dialect::C),
     ..Adapter::DEFAULT
 };
 
@@ -253,7 +255,7 @@ fn ifdef(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         .filter(|first| first.kind() == "preproc_def")
         .and_then(|define| define.child_by_field_name("name"))
         .is_some_and(|defined| Some(visit.text(defined)) == name);
-    if guard { Action::Enter } else { Action::Branch("#ifdef", 1) }
+    if guard { Action::Enter } else { Action::Branch("#ifdef") }
 }
 
 fn include(visit: &mut Visit<'_>, node: Node<'_>) -> Action {

@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::{c, common, lost};
 use crate::rules::{Action, Adapter, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -35,6 +36,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     recover,
     roles: ROLES,
     shared_roles: c::SHARED_ROLES,
+    skim: Some(Dialect::C),
     ..Adapter::DEFAULT
 };
 

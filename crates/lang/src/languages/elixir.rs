@@ -96,7 +96,7 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         "defmacro" | "defmacrop" => (SymbolKind::Macro, ScopeKind::Function),
         "test" => (SymbolKind::Test, ScopeKind::Function),
         "if" | "unless" | "case" | "cond" | "with" | "for" | "try" | "receive" => {
-            return Action::Branch(label(word), 1);
+            return Action::Branch(label(word));
         }
         "alias" | "import" | "require" | "use" => {
             if let Some(module) = first {

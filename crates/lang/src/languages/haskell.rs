@@ -3,8 +3,9 @@
 use tree_sitter::Node;
 
 use super::common;
+use crate::notes::line;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
-use crate::visit::{Visit, end_row, line};
+use crate::visit::{Visit, end_row};
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
 

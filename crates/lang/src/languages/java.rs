@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::common;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -46,6 +47,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("string_literal", Rule::Skip),
     ],
     roles: ROLES,
+    skim: Some(Dialect::Java),
     ..Adapter::DEFAULT
 };
 

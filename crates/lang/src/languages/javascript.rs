@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::common;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -23,6 +24,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared: SHARED,
     shared_roles: SHARED_ROLES,
     roles: ROLES,
+    skim: Some(Dialect::JavaScript),
     ..Adapter::DEFAULT
 };
 

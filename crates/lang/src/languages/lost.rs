@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use regex::Regex;
 
+use crate::notes::line;
 use crate::rules::Declared;
-use crate::visit::{Visit, line};
+use crate::visit::Visit;
 use crate::walk;
 use model::SymbolKind;
 

@@ -6,8 +6,9 @@ use regex::Regex;
 use tree_sitter::Node;
 
 use super::lost::{self, Extent};
+use crate::notes::line;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
-use crate::visit::{Visit, line};
+use crate::visit::Visit;
 use crate::walk;
 use model::ReferenceKind;
 use model::SymbolKind;

@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::{common, javascript, lost};
 use crate::rules::{Action, Adapter, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -22,6 +23,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared_roles: javascript::SHARED_ROLES,
     rescue: without_variance,
     recover,
+    skim: Some(Dialect::TypeScript),
     ..Adapter::DEFAULT
 };
 

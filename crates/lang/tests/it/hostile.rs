@@ -106,6 +106,53 @@ fn deep_indentation() {
     }
 }
 
+/// Nesting in Python by every means that the syntax has, each deeper than a thread's stack would bear.
+#[test]
+fn python_nested_by_operators() {
+    for unit in [
+        "a+",
+        "a**",
+        "a.",
+        "not ",
+        "~",
+        "await ",
+        "lambda:",
+        "lambda a,b:",
+        "a if b else ",
+        "a()",
+        "a[0]",
+        "*",
+        "yield ",
+        "if a:",
+        "a:=",
+        "a=",
+        "a,",
+        "f'{",
+        "(a,",
+        "[",
+        "{a:",
+        "x<",
+        "a or b and ",
+        "@",
+        "async ",
+        "a\\\n+",
+        "from ",
+        "in ",
+        "case a:",
+        "try:",
+        "class A(",
+        "def f():",
+    ] {
+        for size in [100, 3_000, 40_000, 400_000] {
+            let source = format!("def f(): pass\nx = {}1\n", unit.repeat(size / unit.len()));
+            let started = Instant::now();
+            let parsed = parse(Language::Python, &source, &Limits::default());
+            assert!(started.elapsed() < PATIENCE, "{unit} {size}");
+            assert_eq!(parsed.symbols.is_empty(), parsed.shortfall.is_some_and(|s| s.is_total()), "{unit}");
+        }
+    }
+}
+
 /// Python refuses what is indented a hundred times, and so has no outline of it.
 #[test]
 fn python_has_no_hundred_levels() {

@@ -4,4 +4,5 @@ mod boundaries;
 mod hostile;
 mod languages;
 mod properties;
+mod skim;
 mod uses;

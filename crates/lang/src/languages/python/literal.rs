@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use tree_sitter::Node;
+use ruff_python_ast::{BytesLiteralValue, StringLiteral, StringLiteralValue};
+use ruff_text_size::Ranged;
 
 /// The value of a string literal, or of several in a row. Surrogates are values too, so not characters.
 pub(super) enum Value {
@@ -11,53 +12,47 @@ pub(super) enum Value {
     Bytes(Vec<u8>),
 }
 
-/// None for what only a running Python knows: f-strings and named characters.
-pub(super) fn value(source: &str, node: Node<'_>) -> Option<Value> {
-    let mut cursor = node.walk();
-    let parts: Vec<Node<'_>> = match node.kind() {
-        "string" => vec![node],
-        "concatenated_string" => node.named_children(&mut cursor).filter(|part| !part.is_extra()).collect(),
-        _ => return None,
-    };
+/// The value as Python has it; the parser's own has no surrogates.
+pub(super) fn text(source: &str, literal: &StringLiteralValue) -> Value {
     let mut points = Vec::new();
-    let mut is_u = None;
-    let mut is_bytes = false;
-    for part in parts {
-        let literal = source.get(part.start_byte()..part.end_byte())?;
-        let quote = literal.find(['\'', '"'])?;
-        let (prefix, rest) = literal.split_at(quote);
-        let prefix = prefix.to_ascii_lowercase();
-        if prefix.contains(['f', 't']) {
-            return None;
-        }
-        is_u.get_or_insert(prefix == "u");
-        is_bytes = prefix.contains('b');
-        let width = if rest.starts_with("'''") || rest.starts_with("\"\"\"") { 3 } else { 1 };
-        let inner = rest.get(width..rest.len().checked_sub(width)?)?;
-        unescape(inner, prefix.contains('r'), is_bytes, &mut points)?;
+    for part in literal {
+        part_points(source, part, &mut points);
     }
-    if is_bytes {
-        return points
-            .into_iter()
-            .map(|point| u8::try_from(point).ok())
-            .collect::<Option<_>>()
-            .map(Value::Bytes);
-    }
-    Some(Value::Text { points, is_u: is_u.unwrap_or(false) })
+    Value::Text { points, is_u: literal.is_unicode() }
 }
 
-/// The text of a string literal.
-pub(super) fn text(source: &str, node: Node<'_>) -> Option<String> {
-    match value(source, node)? {
-        Value::Text { points, .. } => Some(points.into_iter().map(lossy).collect()),
-        Value::Bytes(_) => None,
+pub(super) fn bytes(literal: &BytesLiteralValue) -> Value {
+    Value::Bytes(literal.bytes().collect())
+}
+
+/// The text of one literal among several.
+pub(super) fn part(source: &str, literal: &StringLiteral) -> String {
+    let mut points = Vec::new();
+    part_points(source, literal, &mut points);
+    points.into_iter().map(lossy).collect()
+}
+
+fn part_points(source: &str, literal: &StringLiteral, points: &mut Vec<u32>) {
+    let before = points.len();
+    let written = source.get(literal.start().to_usize()..literal.end().to_usize());
+    if written.and_then(|written| unquote(written, points)).is_none() {
+        // Characters by their names are known to the parser only.
+        points.truncate(before);
+        points.extend(literal.value.chars().map(u32::from));
     }
+}
+
+fn unquote(literal: &str, points: &mut Vec<u32>) -> Option<()> {
+    let (prefix, rest) = literal.split_at(literal.find(['\'', '"'])?);
+    let width = if rest.starts_with("'''") || rest.starts_with("\"\"\"") { 3 } else { 1 };
+    let inner = rest.get(width..rest.len().checked_sub(width)?)?;
+    unescape(inner, prefix.contains(['r', 'R']), points)
 }
 
 /// A piece of a string's inside as text.
 pub(super) fn plain(inner: &str, raw: bool) -> Option<String> {
     let mut points = Vec::new();
-    unescape(inner, raw, false, &mut points)?;
+    unescape(inner, raw, &mut points)?;
     Some(points.into_iter().map(lossy).collect())
 }
 
@@ -65,7 +60,7 @@ fn lossy(point: u32) -> char {
     char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-fn unescape(inner: &str, raw: bool, bytes: bool, out: &mut Vec<u32>) -> Option<()> {
+fn unescape(inner: &str, raw: bool, out: &mut Vec<u32>) -> Option<()> {
     let mut chars = inner.chars().peekable();
     while let Some(c) = chars.next() {
         if c != '\\' || raw {
@@ -92,9 +87,9 @@ fn unescape(inner: &str, raw: bool, bytes: bool, out: &mut Vec<u32>) -> Option<(
             't' => out.push(9),
             'v' => out.push(11),
             'x' => out.push(digits(&mut chars, 2)?),
-            'u' if !bytes => out.push(digits(&mut chars, 4)?),
-            'U' if !bytes => out.push(digits(&mut chars, 8)?),
-            'N' if !bytes => return None,
+            'u' => out.push(digits(&mut chars, 4)?),
+            'U' => out.push(digits(&mut chars, 8)?),
+            'N' => return None,
             first @ '0'..='7' => {
                 let mut number = first.to_digit(8)?;
                 for _ in 0..2 {
@@ -102,7 +97,7 @@ fn unescape(inner: &str, raw: bool, bytes: bool, out: &mut Vec<u32>) -> Option<(
                     number = number * 8 + digit;
                     chars.next();
                 }
-                out.push(if bytes { number & 0xff } else { number });
+                out.push(number);
             }
             other => out.extend(['\\' as u32, other as u32]),
         }
