@@ -59,6 +59,17 @@ impl<'g> Examiner<'g> {
         answer
     }
 
+    /// Whether the ignore files that hold where a file lies leave out a path within it, as if it were a directory: a member
+    /// of an archive.
+    pub fn ignores_within(&mut self, file: &RelPath, inner: &RelPath) -> bool {
+        let file = file.as_str().as_bytes();
+        let slash = file.iter().rposition(|byte| *byte == b'/');
+        let Ok(dir) = self.directory(slash.map_or(b"", |slash| &file[..slash])) else { return true };
+        let path = crate::tree::join(file, inner.as_str().as_bytes());
+        let mut ends = (file.len() + 1..path.len()).filter(|at| path[*at] == b'/');
+        ends.any(|end| dir.rules.ignores(&path[..end], true)) || dir.rules.ignores(&path, false)
+    }
+
     fn look(&mut self, path: &[u8]) -> Examined {
         let slash = path.iter().rposition(|byte| *byte == b'/');
         let dir = match self.directory(slash.map_or(b"", |slash| &path[..slash])) {

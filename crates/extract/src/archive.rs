@@ -188,14 +188,10 @@ impl Walk<'_> {
         self.file(stem, within, depth, move || {
             let mut content = head;
             if fault.is_none() {
-                // What came before a fault is kept.
-                match (&mut stream)
-                    .take(most)
-                    .read_to_end(&mut content)
-                    .map_err(|error| inflate::halt(&error))
-                {
-                    Err(Halt::Limit(limit)) => return Err(limit.into()),
-                    Ok(_) | Err(_) => {}
+                // What came before a fault of the stream is kept.
+                let read = (&mut stream).take(most).read_to_end(&mut content);
+                if let Err(Halt::Limit(limit)) = read.map_err(|error| inflate::halt(&error)) {
+                    return Err(limit.into());
                 }
             }
             if content.len() as u64 > most { Err(Limit::MemberBytes.into()) } else { Ok(Cow::Owned(content)) }

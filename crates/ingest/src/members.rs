@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use discover::Examiner;
 use extract::Format;
 use extract::archive::{Entry, Mode};
 use index::DocChange;
@@ -42,6 +43,7 @@ impl Representer<'_> {
             max_member_bytes: self.guard.policy().max_member_bytes(),
         };
         let mut members = Members {
+            examiner: Examiner::new(self.guard, self.walk),
             representer: self,
             archive: path,
             mtime_ns: put.mtime_ns,
@@ -94,6 +96,7 @@ pub(crate) fn forget(before: &Before<'_>, path: &RelPath, seen: &HashSet<String>
 }
 
 struct Members<'a, 'o> {
+    examiner: Examiner<'a>,
     representer: &'a Representer<'a>,
     archive: &'a RelPath,
     /// The archive's own: members are as old as it is.
@@ -159,7 +162,8 @@ impl Members<'_, '_> {
         self.out.send(change);
     }
 
-    /// The full path of a member, if the policy lets it be read. What it forbids is not even listed, as on disk.
+    /// The full path of a member, if the policy and the ignore files let it be read. What they leave out is not even
+    /// listed, as on disk.
     fn admitted(&mut self, inner: &str) -> Option<RelPath> {
         let Ok(path) = RelPath::parse(&format!("{}/{inner}", self.archive)) else {
             let path = self.unused(&displayed(inner));
@@ -167,6 +171,9 @@ impl Members<'_, '_> {
             return None;
         };
         self.representer.guard.policy().check_path(&path).ok()?;
+        if RelPath::parse(inner).is_ok_and(|inner| self.examiner.ignores_within(self.archive, &inner)) {
+            return None;
+        }
         self.seen.insert(path.as_str().to_owned());
         Some(path)
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use discover::FoundFile;
+use discover::{FoundFile, WalkOptions};
 use extract::Format;
 use extract::archive::Mode;
 use index::{DocChange, NewRep};
@@ -30,6 +30,8 @@ pub(crate) struct Representer<'a> {
     pub(crate) reader: &'a dyn DocumentReader,
     /// Text of PDF files is wanted.
     pub(crate) pdf: bool,
+    /// What the walk leaves out is left out in archives, too.
+    pub(crate) walk: &'a WalkOptions,
     /// How far archives are looked into, if at all.
     pub(crate) archives: Option<Mode>,
     /// One archive at a time: each is held in memory while its members are read.

@@ -224,6 +224,7 @@ impl Ingest {
             chunking: &self.options.chunking,
             reader: self.options.reader.as_ref(),
             pdf: self.options.pdf,
+            walk: &self.options.walk,
             archives: self.options.archives,
             turn: Mutex::default(),
             fingerprint: &self.options.rules,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use model::{Failure, Filter, IndexChoice, Query, RelPath};
 use retrieve::{Bundle, Bundler, Deterministic, Passage, Repository, Source, Task};
 
-use super::files::read;
+use super::files::shown;
 use super::search::find;
 use super::view::RepoView;
 use super::{Repo, Retrieval};
@@ -83,7 +83,7 @@ impl Repository for Now<'_> {
             return known.clone();
         }
         let source = RelPath::from_walk(path).ok().and_then(|rel_path| {
-            let text = read(&self.shared.guard, self.view, &rel_path).ok()?;
+            let text = shown(self.shared, self.view, &rel_path).ok()?;
             let symbols = self.view.structure(path, &text).map(|parsed| parsed.symbols).unwrap_or_default();
             Some(Source { text, symbols })
         });

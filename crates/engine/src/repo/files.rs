@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 
 use discover::{Found, walk};
-use ingest::{Unshown, read_text};
+use ingest::{Format, Unshown, read_text};
 use model::{DocType, ErrorCode, Failure, Filter, RelPath};
 use policy::{Guard, OpenError};
 use retrieve::CompiledFilter;
@@ -14,7 +14,7 @@ use retrieve::CompiledFilter;
 use super::Repo;
 use super::view::RepoView;
 use crate::api::Call;
-use crate::engine::blocking;
+use crate::engine::{Shared, blocking};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedPath {
@@ -95,7 +95,7 @@ impl Repo {
                     .hint(format!("Ask for at most {max_lines} lines at a time.")));
                 }
             }
-            let text = read(&shared.guard, &repo.config.view, &path)?;
+            let text = shown(&shared, &repo.config.view, &path)?;
             let body = text.strip_suffix('\n').unwrap_or(&text);
             let total_lines = if text.is_empty() { 0 } else { body.matches('\n').count() as u32 + 1 };
             let wanted = end.map_or(max_lines, |end| end - start + 1) as usize;
@@ -131,6 +131,18 @@ impl Repo {
         };
         RelPath::parse(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
     }
+}
+
+/// The text that hits cite: that of the file, or what was dug out of a notebook, a letter or another such document.
+pub(super) fn shown(shared: &Shared, view: &RepoView, path: &RelPath) -> Result<String, Failure> {
+    use Format::{Csv, Html, Md, Tsv, Txt};
+    let is_document = Format::from_name(path.file_name())
+        .is_some_and(|format| !format.is_archive() && !matches!(format, Html | Csv | Tsv | Md | Txt));
+    let size = shared.guard.open(path).map_err(refusal)?.size();
+    if !is_document || size > view.max_file_bytes {
+        return read(&shared.guard, view, path);
+    }
+    shared.door().whole(path).map(|whole| whole.text)
 }
 
 /// A whole text, within what the view shows.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{DocType, EmbedError, Embedder, ErrorCode, Failure, IndexKind, Pointer, Query, RelPath, Span};
+use model::{DocType, EmbedError, Embedder, ErrorCode, Failure, IndexKind, Query, RelPath, Span};
 use retrieve::{RankOptions, View, Weights};
 
 use super::Repo;
@@ -92,12 +92,8 @@ pub(super) fn find(
     let mut hits = Vec::with_capacity(answer.hits.len());
     for (hit, matched_terms) in answer.hits.into_iter().zip(answer.matched) {
         let Span::Lines { start_line, end_line } = hit.span else { continue };
-        // The lines of a text that was dug out are not those of the file, which is all that these tools open.
-        let own_lines = matches!(
-            (&hit.pointer, hit.doc_type),
-            (None, _) | (Some(_), DocType::Md) | (Some(Pointer::Rows { sheet: None, .. }), _)
-        );
-        if !own_lines {
+        // Pages of HTML are opened by the lines they were written in, which are not those of their text.
+        if hit.doc_type == DocType::Html && hit.pointer.is_some() {
             continue;
         }
         let state = match states.get(&hit.rel_path) {

@@ -119,6 +119,11 @@ fn d183_names_links_secrets_and_forbidden_paths() {
     files.extend([link, locked, file("keys.md", format!("key: {fixture}"))]);
     folder.write("a.zip", zip(&files));
     folder.write(".dir2mcp.yaml", "security: {path_excludes: ['**/private/**']}\n");
+    folder.write(".gitignore", "*.log\nignored/\n");
+    folder.write(
+        "b.zip",
+        zip(&[file("x.log", "The pelican flies."), file("ignored/a/x.md", "The pelican flies.")]),
+    );
     let server = serve(&folder);
     assert_eq!(finds(&server, "pelican"), ["a.zip/ok.txt"]);
     let rows = listed(&server);

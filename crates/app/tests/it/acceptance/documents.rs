@@ -104,3 +104,52 @@ fn damaged_documents_have_a_reason_each() {
     let whole = files.iter().filter(|file| file["status"] == "ok").count();
     assert!(whole > 40, "most damage leaves text that can be read: {whole} of {count}");
 }
+
+/// The child that reads documents, as the server starts it: what it may still do when it answers.
+#[test]
+fn the_reading_child_has_given_up_everything() {
+    use std::io::{Read, Write};
+    let mut child = std::process::Command::new(super::BINARY)
+        .arg("read-documents")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let limits = json!({
+        "max_input_bytes": 1000, "max_output_chars": 1000, "max_units": 10, "max_members": 10,
+        "max_member_bytes": 1000, "max_total_bytes": 1000, "max_ratio": 10, "max_depth": 2, "max_nesting": 10,
+        "max_steps": 100_000, "max_time": null,
+    });
+    let header = json!({ "job": "Extract", "format": "rtf", "name": "a.rtf", "limits": limits }).to_string();
+    let document = br"{\rtf1 The quokka smiles.}";
+    let input = child.stdin.as_mut().unwrap();
+    input.write_all(&(header.len() as u32).to_le_bytes()).unwrap();
+    input.write_all(header.as_bytes()).unwrap();
+    input.write_all(&(document.len() as u64).to_le_bytes()).unwrap();
+    input.write_all(document).unwrap();
+    let output = child.stdout.as_mut().unwrap();
+    let mut length = [0; 4];
+    output.read_exact(&mut length).unwrap();
+    let mut answer = vec![0; u32::from_le_bytes(length) as usize];
+    output.read_exact(&mut answer).unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let files = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let field = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .map(|value| value.trim_start_matches(':').trim())
+    };
+    assert_eq!(field("NoNewPrivs"), Some("1"));
+    assert!(files.lines().any(|line| line.starts_with("Max open files") && line.contains(" 3 ")), "{files}");
+    // A kernel without seccomp is told of in the first answer.
+    if answer.contains("Unconfined") {
+        assert!(answer.contains("seccomp") || answer.contains("Landlock"), "{answer}");
+    } else {
+        assert_eq!(field("Seccomp"), Some("2"), "{status}");
+        assert!(answer.contains("quokka"), "{answer}");
+    }
+}
