@@ -57,12 +57,21 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     if let Some(own) = language.adapter().own {
         return own(source, limits);
     }
-    let skimmed = language
-        .adapter()
-        .skim
-        .filter(|_| limits.max_references == 0)
-        .and_then(|dialect| skim(dialect, source));
-    let source = skimmed.as_deref().unwrap_or(source);
+    let dialect = language.adapter().skim.filter(|_| limits.max_references == 0);
+    if let Some(dialect) = dialect
+        && let Some(shorter) = skim(dialect, source)
+    {
+        let parsed = parse_with_stack(language, &shorter, limits);
+        if parsed.shortfall.is_none() || !dialect.is_script() {
+            return parsed;
+        }
+        // Where the grammar does not know the syntax, recovery finds more in the whole text. In C an error is a macro
+        // mostly, and the whole text has more of them.
+    }
+    parse_with_stack(language, source, limits)
+}
+
+fn parse_with_stack(language: Language, source: &str, limits: &Limits) -> Parsed {
     if source.len() <= SMALL {
         return parse_here(language, source, limits);
     }

@@ -12,7 +12,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    pub(super) fn is_script(self) -> bool {
+    pub(crate) fn is_script(self) -> bool {
         matches!(self, Dialect::JavaScript | Dialect::TypeScript)
     }
 }
