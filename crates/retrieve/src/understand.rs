@@ -554,11 +554,9 @@ fn take_request(words: &mut [Word]) {
     // `documents about`: the things are what is searched anyway.
     if let Some(things) = words.get(at).filter(|word| word.is(THINGS)).map(|_| at) {
         let about = words.get(things + 1).is_some_and(|word| word.taken || word.is(ABOUT) || word.is(LINKS));
-        if about && left(&words[things + 1..]) > usize::from(words[things + 1].is(ABOUT)) {
-            words[things].taken = true;
-        } else if filtered && left(words) == 1 {
-            words[things].taken = true;
-        }
+        let says_more = about && left(&words[things + 1..]) > usize::from(words[things + 1].is(ABOUT));
+        let is_all = filtered && left(words) == 1;
+        words[things].taken = says_more || is_all;
     }
     for at in 0..words.len() {
         if words[at].is(ABOUT) && left(words) > 1 {
