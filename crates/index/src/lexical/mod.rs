@@ -19,7 +19,7 @@ use crate::error::IndexError;
 use crate::tokens;
 
 pub use search::{Bm25, LexicalQuery, QueryTerm};
-pub(crate) use search::{Scratch, documents_with, holders, knows, near, search};
+pub(crate) use search::{Part, Scratch, documents_with, holders, knows, near, search};
 pub(crate) use view::{LexicalView, Verify, kind_index};
 pub(crate) use writer::{LexicalWriter, NewDoc, Slot};
 
