@@ -1,21 +1,11 @@
-//! The figures and the page they are written to.
+//! The figures as they are measured: each is printed at once, and goes to its place on the page.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-/// One line of the table.
-struct Figure {
-    what: String,
-    goal: String,
-    measured: String,
-    met: Option<bool>,
-}
+use crate::page::Page;
 
 pub(crate) struct Report {
-    tree: String,
-    figures: Vec<Figure>,
-    notes: Vec<String>,
-    sections: Vec<String>,
+    page: Page,
 }
 
 impl Report {
@@ -27,7 +17,7 @@ impl Report {
         } else {
             format!("`{name}`")
         };
-        Report { tree, figures: Vec::new(), notes: Vec::new(), sections: Vec::new() }
+        Report { page: Page::new(tree) }
     }
 
     /// A figure with a goal that is met when the value is at most the limit.
@@ -44,45 +34,25 @@ impl Report {
         let measured = format!("{value:.digits$}{unit}{}", if detail.is_empty() { "" } else { " " });
         let measured = if detail.is_empty() { measured } else { format!("{measured}({detail})") };
         println!("{} {what}: {measured}, goal {goal}", if met == Some(false) { "MISS" } else { "ok  " });
-        self.figures.push(Figure { what: what.into(), goal: goal.into(), measured, met });
+        let met = match met {
+            Some(true) => "yes",
+            Some(false) => "**no**",
+            None => "",
+        };
+        self.page.row(format!("| {what} | {goal} | {measured} | {met} |"));
     }
 
     pub(crate) fn note(&mut self, note: String) {
         println!("     {note}");
-        self.notes.push(note);
+        self.page.note(note);
     }
 
     pub(crate) fn section(&mut self, markdown: String) {
         println!("{markdown}");
-        self.sections.push(markdown);
+        self.page.section(markdown);
     }
 
-    pub(crate) fn page(&self) -> String {
-        let mut page = String::from("# Performance\n\n");
-        let _ = writeln!(
-            page,
-            "Made by `cargo xtask bench --write` (beside semble: `--peers`, growth: `--growth`, another tree: `--tree PATH`) on {} cores, in one run. CPU time is user and system time \
-             of the process; a ratio compares with the named program on the same files in the same run. Wall times \
-             are of a machine that also did other work.\n\nThe tree: {}.\n",
-            std::thread::available_parallelism().map_or(0, usize::from),
-            self.tree
-        );
-        page.push_str("| figure | goal | measured | met |\n|---|---|---|---|\n");
-        for figure in &self.figures {
-            let met = match figure.met {
-                Some(true) => "yes",
-                Some(false) => "**no**",
-                None => "",
-            };
-            let _ = writeln!(page, "| {} | {} | {} | {met} |", figure.what, figure.goal, figure.measured);
-        }
-        page.push('\n');
-        for note in &self.notes {
-            let _ = writeln!(page, "- {note}");
-        }
-        for section in &self.sections {
-            let _ = write!(page, "\n{section}");
-        }
-        page
+    pub(crate) fn page(self) -> Page {
+        self.page
     }
 }

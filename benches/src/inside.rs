@@ -13,7 +13,7 @@ use providers::local::TableEmbedder;
 use crate::measure::{cpu_of_this, milliseconds, quantile};
 use crate::queries;
 
-/// Hidden: `dir2mcp-benches search-inside TREE STATE COUNT` asks a finished index, for a profiler to look at.
+/// Hidden: `dir2mcp-benches search-inside TREE STATE COUNT [WEIGHTS]` asks a finished index, for a profiler to look at.
 pub(crate) const COMMAND: &str = "search-inside";
 
 /// The first searches bring the index into memory; they are not counted.
@@ -42,9 +42,16 @@ impl Took {
     }
 }
 
-pub(crate) fn profile(root: &Path, state: &Path, count: &str) -> Result<(), String> {
+pub(crate) fn profile(root: &Path, state: &Path, count: &str, changed: &str) -> Result<(), String> {
     let count: usize = count.parse().map_err(|_| format!("{count:?} is not a number"))?;
-    let mut took = search(root, state, &queries::of_tree(root, count + WARMING)?)?;
+    let mut weights = Weights::default();
+    for change in changed.split(',').filter(|change| !change.is_empty()) {
+        let known = change.split_once('=').and_then(|(name, value)| Some((name, value.parse().ok()?)));
+        if !known.is_some_and(|(name, value)| weights.set(name, value)) {
+            return Err(format!("{change:?} is not NAME=VALUE of a weight"));
+        }
+    }
+    let mut took = search_with(root, state, &queries::of_tree(root, count + WARMING)?, weights)?;
     println!(
         "p50 {:.2} ms, p99 {:.2} ms, CPU p50 {:.2} ms, answers {:016x}",
         milliseconds(took.median()),
@@ -57,8 +64,13 @@ pub(crate) fn profile(root: &Path, state: &Path, count: &str) -> Result<(), Stri
 
 /// Asks the finished index of `root` every query once, with the settings that everybody has.
 pub(crate) fn search(root: &Path, state: &Path, queries: &[String]) -> Result<Took, String> {
+    search_with(root, state, queries, Weights::default())
+}
+
+fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) -> Result<Took, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(crate::text)?;
-    let engine = Engine::open(config(root, state), Arc::new(TableEmbedder)).map_err(|e| e.to_string())?;
+    let config = EngineConfig { weights, ..config(root, state) };
+    let engine = Engine::open(config, Arc::new(TableEmbedder)).map_err(|e| e.to_string())?;
     let call = Call::cli("search");
     let mut took = Took::default();
     let mut answers = DefaultHasher::new();

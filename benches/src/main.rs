@@ -11,6 +11,7 @@ mod inside;
 mod large;
 mod load;
 mod measure;
+mod page;
 mod peers;
 mod queries;
 mod ready;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use figures::Report;
+use page::Page;
 use peers::Semble;
 
 /// What all measurements share.
@@ -40,7 +42,10 @@ fn main() -> ExitCode {
     }
     let result = match args.as_slice() {
         [command, root, state, count] if command == inside::COMMAND => {
-            inside::profile(Path::new(root), Path::new(state), count)
+            inside::profile(Path::new(root), Path::new(state), count, "")
+        }
+        [command, root, state, count, weights] if command == inside::COMMAND => {
+            inside::profile(Path::new(root), Path::new(state), count, weights)
         }
         _ => run(&mut args),
     };
@@ -99,7 +104,7 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         let semble = semble.ok_or("--peers needs what `cargo xtask bench` installs")?;
         peers::measure(&setting, &semble, &mut report)?;
     }
-    if wanted("large", growth) {
+    if wanted("large", true) {
         large::warm_search(&setting, &mut report)?;
     }
     if wanted("watched", growth) {
@@ -111,12 +116,33 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
     if wanted("vectors", growth) {
         vectors::measure(&setting, &mut report)?;
     }
-    print!("{}", report.page());
-    if write && only.is_empty() {
-        let page = Path::new("docs/performance.md");
-        std::fs::create_dir_all("docs").and_then(|()| std::fs::write(page, report.page())).map_err(text)?;
-        println!("wrote {}", page.display());
+    let of_tree = wanted("tree", true) || wanted("peers", peers);
+    let whole = only.is_empty() && growth && peers;
+    finish(report.page(), whole, of_tree, write)
+}
+
+/// Shows the page, and writes it if that is wanted. What was not measured this time stays as it is written.
+fn finish(measured: Page, whole: bool, of_tree: bool, write: bool) -> Result<(), String> {
+    print!("{}", measured.text());
+    if !write {
+        return Ok(());
     }
+    let path = Path::new("docs/performance.md");
+    let mut page = match std::fs::read_to_string(path) {
+        Ok(written) if !whole => Page::read(&written),
+        _ => Page::new(measured.tree().to_owned()),
+    };
+    if of_tree && page.tree() != measured.tree() {
+        return Err(format!(
+            "{} is about {}: a part that was measured on {} would not fit; measure that tree, or with --peers --growth everything",
+            path.display(),
+            page.tree(),
+            measured.tree()
+        ));
+    }
+    page.replace(measured);
+    std::fs::create_dir_all("docs").and_then(|()| std::fs::write(path, page.text())).map_err(text)?;
+    println!("wrote {}", path.display());
     Ok(())
 }
 

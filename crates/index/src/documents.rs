@@ -66,6 +66,11 @@ impl Documents {
         self.table().row(doc).map_or("", |row| &row.path)
     }
 
+    /// Path and type.
+    pub(crate) fn get(&self, doc: u32) -> Option<(&str, DocType)> {
+        self.table().row(doc).map(|row| (&*row.path, row.doc_type))
+    }
+
     fn table(&self) -> &Table {
         self.table.get_or_init(|| {
             let mut table = Table::default();

@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, StoredChunk};
 use crate::documents::{Admission, Documents};
 use crate::error::IndexError;
 use crate::ids::IdSet;
-use crate::lexical::{self, Bm25, LexicalQuery, LexicalView, Scratch};
+use crate::lexical::{self, Bm25, LexicalQuery, LexicalView, Part, Scratch};
 use crate::vector::VectorView;
 
 /// More buffers than this are not kept for later searches.
@@ -45,12 +45,14 @@ pub struct Holder {
 /// have the most, are asked for again and again.
 #[derive(Default)]
 pub(crate) struct Counted {
-    by_token: [Mutex<HashMap<String, u64>>; 2],
+    /// By kind, or for both together; in texts, then in paths.
+    by_token: [[Mutex<HashMap<String, u64>>; 2]; 3],
 }
 
 impl Counted {
-    fn of(&self, kind: IndexKind, token: &str, count: impl FnOnce() -> u64) -> u64 {
-        let lock = || self.by_token[lexical::kind_index(kind)].lock().unwrap_or_else(PoisonError::into_inner);
+    fn of(&self, kind: Option<IndexKind>, part: Part, token: &str, count: impl FnOnce() -> u64) -> u64 {
+        let known = &self.by_token[kind.map_or(2, lexical::kind_index)][usize::from(part == Part::Path)];
+        let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(token) {
             return *known;
         }
@@ -93,7 +95,10 @@ impl Snapshot {
     pub fn lexical_with(&self, query: &LexicalQuery<'_>, bm25: &Bm25) -> Vec<Ranked> {
         let idle = self.shared.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = idle.unwrap_or_default();
-        let found = lexical::search(&self.lexical, &self.documents, query, bm25, &mut scratch);
+        let counts = |part: Part, token: &str, count: &mut dyn FnMut() -> u64| {
+            self.counted.of(query.kind, part, token, count)
+        };
+        let found = lexical::search(&self.lexical, &self.documents, query, bm25, &counts, &mut scratch);
         if found.damaged {
             self.shared.damaged.store(true, Ordering::Release);
         }
@@ -143,9 +148,14 @@ impl Snapshot {
         self.catalog.chunks(ids)
     }
 
+    /// Path and type of the document behind a hit.
+    pub fn document(&self, number: u32) -> Option<(&str, DocType)> {
+        self.documents.get(number)
+    }
+
     /// In how many chunks of a kind a token stands.
     pub fn holders(&self, kind: IndexKind, token: &str) -> u64 {
-        self.counted.of(kind, token, || lexical::holders(&self.lexical, kind, token))
+        self.counted.of(Some(kind), Part::Body, token, || lexical::holders(&self.lexical, kind, token))
     }
 
     /// The paths of all documents whose text holds a token, sorted.

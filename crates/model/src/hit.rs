@@ -9,6 +9,9 @@ use crate::{ChunkId, Citation, DocType, Pointer, RepType, Span};
 pub struct Ranked {
     pub chunk: ChunkId,
     pub score: f32,
+    /// The number of its document in the index, and its place there.
+    pub document: u32,
+    pub ordinal: u32,
 }
 
 /// A hit in the JSON shape of the dir2mcp specification, section 15.1.2.

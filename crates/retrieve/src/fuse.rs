@@ -3,12 +3,11 @@
 //! Everything here is a function of its arguments, in a fixed order: the same candidates give the same
 //! scores, bit for bit.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use index::StoredChunk;
-use model::{ChunkId, IndexKind};
+use model::IndexKind;
 
 use crate::breakdown::Breakdown;
 use crate::candidates::Candidate;
@@ -17,13 +16,15 @@ use crate::definition::is_definition;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
 use crate::place::Place;
-use crate::versions::Versions;
+use crate::standing::{InPath, Standing, covered, share_of};
 use crate::weights::{self, Weights};
 
 /// A chunk with its final score and how it came about.
 #[derive(Debug, Clone)]
 pub struct Scored {
     pub chunk: StoredChunk,
+    /// Where the query's words stand in its text.
+    pub places: Vec<Found>,
     /// From 0 to 1.
     pub score: f32,
     pub breakdown: Breakdown,
@@ -41,32 +42,30 @@ pub struct Ranking {
 /// What the query's words weigh, over the candidates of all indices at once, so that the indices can be
 /// compared.
 #[derive(Debug, Clone)]
-pub struct TermWeights {
-    matcher: Matcher,
+pub struct TermWeights<'a> {
+    matcher: &'a Matcher,
     /// One per term of the matcher; they add up to 1.
     shares: Vec<f32>,
-    /// Where the terms stand in each candidate's text, found once for all that ask.
-    places: HashMap<ChunkId, Vec<Found>>,
 }
 
-impl TermWeights {
+impl<'a> TermWeights<'a> {
     /// Terms that few candidates hold tell candidates apart, so they weigh more. Stop words count only in
     /// a query that has nothing else.
-    pub fn new<'a>(parsed: &Parsed, candidates: impl Iterator<Item = &'a Candidate>) -> TermWeights {
+    pub fn new<'c>(
+        parsed: &Parsed,
+        matcher: &'a Matcher,
+        candidates: impl Iterator<Item = &'c Candidate>,
+    ) -> TermWeights<'a> {
         let terms = parsed.content_terms();
-        let matcher = Matcher::of_terms(terms.iter().copied());
         let mut holders = vec![0u32; terms.len()];
-        let mut places = HashMap::new();
         let mut total = 0u32;
         let mut seen = vec![false; terms.len()];
         for candidate in candidates {
             total += 1;
             seen.fill(false);
-            let found = matcher.find(&candidate.chunk.text);
-            for place in &found {
+            for place in &candidate.places {
                 seen[place.term] = true;
             }
-            places.insert(candidate.chunk.id, found);
             for (count, seen) in holders.iter_mut().zip(&seen) {
                 *count += u32::from(*seen);
             }
@@ -81,25 +80,7 @@ impl TermWeights {
             .collect();
         let sum: f32 = raw.iter().sum();
         let shares = if sum > 0.0 { raw.iter().map(|weight| weight / sum).collect() } else { raw };
-        TermWeights { matcher, shares, places }
-    }
-
-    /// Where the terms stand in a candidate's text.
-    pub(crate) fn places(&self, chunk: &StoredChunk) -> Cow<'_, [Found]> {
-        match self.places.get(&chunk.id) {
-            Some(found) => Cow::Borrowed(found),
-            None => Cow::Owned(self.matcher.find(&chunk.text)),
-        }
-    }
-
-    /// The words of the query that stand in a candidate's text, sorted.
-    pub(crate) fn words_in(&self, parsed: &Parsed, chunk: &StoredChunk) -> Vec<String> {
-        let terms = parsed.content_terms();
-        let places = self.places(chunk);
-        let mut words: Vec<String> = places.iter().map(|place| terms[place.term].token.clone()).collect();
-        words.sort_unstable();
-        words.dedup();
-        words
+        TermWeights { matcher, shares }
     }
 
     /// The share of each term of the matcher.
@@ -108,78 +89,50 @@ impl TermWeights {
     }
 
     fn share_of(&self, found: impl Iterator<Item = usize>) -> f32 {
-        let mut seen = vec![false; self.shares.len()];
-        found.for_each(|term| seen[term] = true);
-        // A fold from zero: the sum of nothing is -0.0, which JSON would show.
-        let present = self.shares.iter().zip(seen).filter(|(_, seen)| *seen);
-        present.fold(0.0_f32, |sum, (share, _)| sum + share).min(1.0)
+        share_of(&self.shares, found)
     }
 }
 
-/// Ranks the candidates of one index.
+/// The words of the query that stand in a candidate's text, sorted.
+pub(crate) fn words_at(parsed: &Parsed, places: &[Found]) -> Vec<String> {
+    let terms = parsed.content_terms();
+    let mut words: Vec<String> = places.iter().map(|place| terms[place.term].token.clone()).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Ranks the candidates of one index, which come by path and position.
 pub fn rank(
     parsed: &Parsed,
-    terms: &TermWeights,
+    terms: &TermWeights<'_>,
     candidates: Vec<Candidate>,
     prefix: &str,
     weights: &Weights,
 ) -> Ranking {
-    let mut candidates: Vec<Candidate> = candidates
-        .into_iter()
-        .filter(|c| c.lexical.is_some() || c.cosine.is_some_and(|cosine| cosine >= weights.vector_floor))
-        .collect();
-    // Sums of floats depend on their order, so it is fixed before anything is summed.
-    candidates.sort_by(|a, b| {
-        let place = |c: &Candidate| (c.chunk.ordinal, c.chunk.id);
-        a.chunk.rel_path.cmp(&b.chunk.rel_path).then_with(|| place(a).cmp(&place(b)))
-    });
-    let best =
-        |score: fn(&Candidate) -> Option<f32>| candidates.iter().filter_map(score).fold(0.0_f32, f32::max);
-    let best_lexical = best(|c| c.lexical);
-    let best_cosine = best(|c| c.cosine);
-    let above_zero = |cosine: f32| cosine - weights.cosine_zero;
-    let share = match candidates.first().map(|candidate| candidate.chunk.kind) {
-        _ if parsed.is_symbol => weights.vector_share_symbol,
-        Some(IndexKind::Code) => weights.vector_share_code,
-        _ => weights.vector_share_text,
-    };
-
-    let versions = Versions::among(candidates.iter().map(|candidate| candidate.chunk.rel_path.as_str()));
-    let mut parts: Vec<Breakdown> = candidates
+    let parts: Vec<Breakdown> = candidates
         .iter()
         .map(|candidate| {
-            let mut part = signals(parsed, terms, &candidate.chunk);
-            part.lexical = relative(candidate.lexical, best_lexical);
-            part.cosine = candidate.cosine.unwrap_or(0.0);
-            part.called = candidate.path_cosine.max(0.0);
-            part.vector = relative(candidate.cosine.map(above_zero), above_zero(best_cosine));
+            let mut part = signals(parsed, terms, candidate);
+            let Standing { lexical, vector, cosine, called, coherence, is_old, .. } = candidate.standing;
+            (part.lexical, part.vector, part.cosine) = (lexical, vector, cosine);
+            (part.called, part.coherence) = (called, coherence);
             let StoredChunk { rel_path, text, .. } = &candidate.chunk;
             part.place = Place::of_chunk(rel_path, text).factor(parsed, prefix, weights);
-            if versions.is_old(rel_path, parsed) {
+            if is_old {
                 part.place *= weights.older;
             }
             part.repetition = 1.0;
             part
         })
         .collect();
-    let base = |part: &Breakdown| part.lexical * (1.0 - share) + part.vector * share;
-
-    let mut of_file: HashMap<&str, f32> = HashMap::new();
-    for (candidate, part) in candidates.iter().zip(&parts) {
-        *of_file.entry(&candidate.chunk.rel_path).or_default() += base(part);
-    }
-    let best_file = of_file.values().copied().fold(0.0_f32, f32::max);
-    for (candidate, part) in candidates.iter().zip(&mut parts) {
-        let sum = of_file[candidate.chunk.rel_path.as_str()];
-        part.coherence = relative(Some(sum), best_file);
-    }
 
     let strength = strength(&candidates, &parts, weights);
     let mut scored: Vec<Scored> = candidates
         .into_iter()
         .zip(parts)
         .map(|(candidate, breakdown)| {
-            let sum = base(&breakdown)
+            let sum = candidate.standing.base
                 + weights.coverage * breakdown.coverage
                 + weights.defines_identifier * breakdown.defines_identifier
                 + weights.defines_words * breakdown.defines_words
@@ -188,7 +141,8 @@ pub fn rank(
                 + weights.called * breakdown.called
                 + weights.coherence * breakdown.coherence
                 + weights.phrase * breakdown.phrase;
-            Scored { chunk: candidate.chunk, score: sum * breakdown.place, breakdown }
+            let Candidate { chunk, places, .. } = candidate;
+            Scored { chunk, places, score: sum * breakdown.place, breakdown }
         })
         .collect();
     scored.sort_by(by_rank);
@@ -225,13 +179,6 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
         .then_with(|| a.chunk.id.cmp(&b.chunk.id))
 }
 
-fn relative(score: Option<f32>, best: f32) -> f32 {
-    match score {
-        Some(score) if best > 0.0 => (score / best).clamp(0.0, 1.0),
-        _ => 0.0,
-    }
-}
-
 /// The mean coverage of the few best-covering candidates. Candidates found by vector alone count by their
 /// cosine: they answer, but without a word in common.
 fn strength(candidates: &[Candidate], parts: &[Breakdown], weights: &Weights) -> f32 {
@@ -239,7 +186,7 @@ fn strength(candidates: &[Candidate], parts: &[Breakdown], weights: &Weights) ->
         .iter()
         .zip(parts)
         .map(|(candidate, part)| {
-            let by_meaning = if candidate.lexical.is_none() { candidate.cosine.unwrap_or(0.0) } else { 0.0 };
+            let by_meaning = if candidate.standing.by_words { 0.0 } else { candidate.standing.cosine };
             part.coverage.max(by_meaning * weights.vector_floor).clamp(WEAKEST, 1.0)
         })
         .collect();
@@ -256,53 +203,26 @@ fn strength(candidates: &[Candidate], parts: &[Breakdown], weights: &Weights) ->
 const WEAKEST: f32 = 0.01;
 
 /// Everything that the chunk's own text and path say.
-fn signals(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk) -> Breakdown {
-    let in_text = terms.places(chunk);
-    let (mut folders, name) = chunk.rel_path.rsplit_once('/').unwrap_or(("", &chunk.rel_path));
-    let mut stem = name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
-    // The front of a package is called after its folder.
-    if Place::of(&chunk.rel_path) == Place::PackageFront && !folders.is_empty() {
-        (folders, stem) = folders.rsplit_once('/').unwrap_or(("", folders));
-    }
-    let in_stem = terms.matcher.find(stem);
-    let in_folders = terms.matcher.find(folders);
-
-    let all = in_text.iter().chain(&in_stem).chain(&in_folders).map(|found| found.term);
-    let (defines_identifier, defines_words) = definitions(parsed, terms, chunk, &in_text);
+fn signals(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> Breakdown {
+    let Candidate { chunk, places, .. } = candidate;
+    let in_path = InPath::find(&chunk.rel_path, terms.matcher);
+    let all = places.iter().chain(&in_path.stem).chain(&in_path.folders).map(|found| found.term);
+    let (defines_identifier, defines_words) = definitions(parsed, terms, chunk, places);
+    let (file_stem, folders) = in_path.shares(terms.shares());
     Breakdown {
         coverage: terms.share_of(all),
         defines_identifier,
         defines_words,
-        file_stem: terms.share_of(in_stem.iter().map(|f| f.term)) * (0.5 + 0.5 * covered(stem, &in_stem)),
-        folders: terms.share_of(in_folders.iter().map(|f| f.term)),
+        file_stem,
+        folders,
         phrase: phrases(parsed, &chunk.text),
         ..Breakdown::default()
     }
 }
 
-/// The share of the letters of `name` that query words account for.
-fn covered(name: &str, found: &[Found]) -> f32 {
-    let letters = name.chars().filter(|c| c.is_alphanumeric()).count();
-    if letters == 0 {
-        return 0.0;
-    }
-    let mut reached = 0;
-    let mut count = 0;
-    let mut places: Vec<_> = found.iter().map(|f| (f.start, f.end)).collect();
-    places.sort_unstable();
-    for (start, end) in places {
-        let start = start.max(reached);
-        if start < end {
-            count += name[start..end].chars().filter(|c| c.is_alphanumeric()).count();
-            reached = end;
-        }
-    }
-    count as f32 / letters as f32
-}
-
 /// Whether the chunk defines a name that the query spells (0, or 1), and how much of the query's words the
 /// best name it defines is made of (0 to 1).
-fn definitions(parsed: &Parsed, terms: &TermWeights, chunk: &StoredChunk, found: &[Found]) -> (f32, f32) {
+fn definitions(parsed: &Parsed, terms: &TermWeights<'_>, chunk: &StoredChunk, found: &[Found]) -> (f32, f32) {
     let text = &chunk.text;
     let mut places: Vec<Found> = found.to_vec();
     places.sort_unstable_by_key(|f| (f.start, f.end));
@@ -389,12 +309,21 @@ fn normalise(scored: &mut [Scored]) {
 
 #[cfg(test)]
 mod tests {
-    use model::{DocType, RepType, Span};
+    use model::{ChunkId, DocType, RepType, Span};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::standing::{Lead, stand};
 
-    fn candidate(id: i64, path: &str, text: &str, lexical: f32) -> Candidate {
+    /// A chunk with its scores.
+    #[derive(Debug, Clone)]
+    struct Met {
+        chunk: StoredChunk,
+        lexical: Option<f32>,
+        cosine: Option<f32>,
+    }
+
+    fn candidate(id: i64, path: &str, text: &str, lexical: f32) -> Met {
         let mut text_hash = [0u8; 16];
         for (at, byte) in text.bytes().enumerate() {
             text_hash[at % 16] = text_hash[at % 16].wrapping_mul(31).wrapping_add(byte);
@@ -411,16 +340,36 @@ mod tests {
             text_hash,
             text: text.into(),
         };
-        Candidate { chunk, lexical: Some(lexical), cosine: None, path_cosine: 0.0 }
+        Met { chunk, lexical: Some(lexical), cosine: None }
     }
 
-    fn ranked(query: &str, candidates: Vec<Candidate>) -> Ranking {
+    fn read(parsed: &Parsed, matcher: &Matcher, met: &[Met]) -> Vec<Candidate> {
+        let leads = met.iter().map(|met| Lead {
+            id: met.chunk.id,
+            path: &met.chunk.rel_path,
+            ordinal: met.chunk.ordinal,
+            lexical: met.lexical,
+            cosine: met.cosine,
+            called: 0.0,
+        });
+        let weights = Weights::default();
+        let standings = stand(leads.collect(), weights.vector_share_code, parsed, &weights);
+        let read = standings.into_iter().map(|(lead, standing)| {
+            let chunk = met.iter().find(|met| met.chunk.id == lead.id).unwrap().chunk.clone();
+            Candidate { places: matcher.find(&chunk.text), chunk, standing }
+        });
+        read.collect()
+    }
+
+    fn ranked(query: &str, met: Vec<Met>) -> Ranking {
         let parsed = Parsed::new(query);
-        let terms = TermWeights::new(&parsed, candidates.iter());
+        let matcher = Matcher::of_terms(parsed.content_terms());
+        let candidates = read(&parsed, &matcher, &met);
+        let terms = TermWeights::new(&parsed, &matcher, candidates.iter());
         rank(&parsed, &terms, candidates, "", &Weights::default())
     }
 
-    fn order(query: &str, candidates: Vec<Candidate>) -> Vec<String> {
+    fn order(query: &str, candidates: Vec<Met>) -> Vec<String> {
         ranked(query, candidates).scored.into_iter().map(|scored| scored.chunk.rel_path).collect()
     }
 
@@ -521,7 +470,9 @@ mod tests {
         let parsed = Parsed::new("alpha beta gamma delta");
         let good = vec![candidate(1, "good.rs", "alpha beta gamma delta", 2.0)];
         let poor = vec![candidate(2, "poor.md", "alpha", 90.0)];
-        let terms = TermWeights::new(&parsed, good.iter().chain(&poor));
+        let matcher = Matcher::of_terms(parsed.content_terms());
+        let (good, poor) = (read(&parsed, &matcher, &good), read(&parsed, &matcher, &poor));
+        let terms = TermWeights::new(&parsed, &matcher, good.iter().chain(&poor));
         let rankings = vec![
             (IndexKind::Text, rank(&parsed, &terms, poor, "", &Weights::default())),
             (IndexKind::Code, rank(&parsed, &terms, good, "", &Weights::default())),
@@ -529,7 +480,7 @@ mod tests {
         assert_eq!(merge(rankings, 2)[0].chunk.rel_path, "good.rs");
     }
 
-    fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
+    fn any_candidates() -> impl Strategy<Value = Vec<Met>> {
         let one = (
             prop::sample::select(vec!["a.rs", "src/alpha.py", "tests/t.py", "b/beta.md", "x"]),
             "(alpha|beta|fn|gamma|\\n| |\\PC){0,20}",
@@ -537,7 +488,7 @@ mod tests {
             prop::option::of(-1.0f32..1.0),
         );
         prop::collection::vec(one, 0..20).prop_map(|list| {
-            let made = list.into_iter().enumerate().map(|(at, (path, text, lexical, cosine))| Candidate {
+            let made = list.into_iter().enumerate().map(|(at, (path, text, lexical, cosine))| Met {
                 lexical,
                 cosine,
                 ..candidate(at as i64 + 1, path, &text, 0.0)
@@ -555,7 +506,7 @@ mod tests {
         ) {
             let mut reversed = candidates.clone();
             reversed.reverse();
-            let scores = |candidates: Vec<Candidate>| {
+            let scores = |candidates: Vec<Met>| {
                 let ranking = ranked(&query, candidates);
                 prop_assert!((0.0..=1.0).contains(&ranking.strength));
                 let merged = merge(vec![(IndexKind::Code, ranking)], k);
@@ -582,7 +533,7 @@ mod tests {
         #[test]
         fn merging_keeps_every_chunk_once(left in any_candidates(), right in any_candidates()) {
             let all: HashSet<ChunkId> = left.iter().chain(&right).map(|c| c.chunk.id).collect();
-            let keep = |c: &mut Vec<Candidate>| c.retain(|c| c.lexical.is_some());
+            let keep = |c: &mut Vec<Met>| c.retain(|c| c.lexical.is_some());
             let (mut left, mut right) = (left, right);
             keep(&mut left);
             keep(&mut right);

@@ -19,6 +19,7 @@ pub mod place;
 pub mod route;
 pub mod search;
 pub mod snippet;
+pub mod standing;
 pub mod understand;
 mod versions;
 pub mod weights;

@@ -6,7 +6,8 @@ use model::{EmbedError, Embedder, ErrorCode, Failure, Hit, IndexKind, IndexUsed,
 use crate::breakdown::Breakdown;
 use crate::candidates::{Pool, Question, gather};
 use crate::filter::{CompiledFilter, View};
-use crate::fuse::{Ranking, Scored, TermWeights, merge, rank};
+use crate::fuse::{Ranking, Scored, TermWeights, merge, rank, words_at};
+use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
 use crate::route::{Reason, Routed, route};
@@ -53,40 +54,40 @@ pub fn search(
     embedder: &dyn Embedder,
     query: &Query,
     options: &RankOptions,
-    allows: &dyn Fn(&str) -> bool,
+    allows: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<SearchAnswer, Failure> {
     let operators = Operators::read(&query.text);
     let filter = CompiledFilter::new(&query.filter)?.within(options.view.as_ref()).with(&operators);
     let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
     let parsed = Parsed::with_forms(&operators.text, &words);
     let routed = route(&operators.text, query.index, &query.filter);
+    let matcher = Matcher::of_terms(parsed.content_terms());
+    let unwanted = operators.unwanted();
     let question = Question {
         snapshot,
         embedder,
         text: &operators.text,
         parsed: &parsed,
+        matcher: &matcher,
+        unwanted: unwanted.as_ref(),
         filter: &filter,
+        allows,
         limit: pool_size(query.k, options.oversample, parsed.is_symbol),
+        read: (query.k as f32 * options.weights.read.max(1.0)) as usize,
         weights: &options.weights,
     };
 
     let kinds: &[IndexKind] =
         if routed.may_widen() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
-    let unwanted = operators.unwanted();
     let mut vector_error = None;
     let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
     for (kind, pool) in kinds.iter().zip(gather_all(&question, kinds)) {
         let mut pool = pool?;
-        pool.candidates.retain(|candidate| {
-            let unwanted =
-                unwanted.as_ref().is_some_and(|words| !words.find(&candidate.chunk.text).is_empty());
-            !unwanted && allows(&candidate.chunk.rel_path)
-        });
         vector_error = vector_error.or(pool.vector_error.take());
         pools.push((*kind, pool));
     }
 
-    let terms = TermWeights::new(&parsed, pools.iter().flat_map(|(_, pool)| &pool.candidates));
+    let terms = TermWeights::new(&parsed, &matcher, pools.iter().flat_map(|(_, pool)| &pool.candidates));
     let mut rankings: Vec<(IndexKind, Ranking)> = pools
         .into_iter()
         .map(|(kind, pool)| (kind, rank(&parsed, &terms, pool.candidates, filter.prefix(), &options.weights)))
@@ -107,7 +108,7 @@ pub fn search(
         ranking.strength *= prose;
     }
     let best = merge(rankings, query.k);
-    let matched = best.iter().map(|scored| terms.words_in(&parsed, &scored.chunk)).collect();
+    let matched = best.iter().map(|scored| words_at(&parsed, &scored.places)).collect();
     let (hits, breakdowns) = best.into_iter().map(|scored| show(scored, &terms)).unzip();
     let query_truncated = parsed.truncated;
     Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
@@ -176,9 +177,9 @@ fn covers(used: IndexUsed, kind: IndexKind) -> bool {
     }
 }
 
-fn show(scored: Scored, terms: &TermWeights) -> (Hit, Breakdown) {
-    let Scored { chunk, score, breakdown } = scored;
-    let snippet = cut_out(&chunk.text, &terms.places(&chunk), terms.shares(), DEFAULT_CHARS);
+fn show(scored: Scored, terms: &TermWeights<'_>) -> (Hit, Breakdown) {
+    let Scored { chunk, places, score, breakdown } = scored;
+    let snippet = cut_out(&chunk.text, &places, terms.shares(), DEFAULT_CHARS);
     let hit = Hit {
         chunk_id: chunk.id,
         rel_path: chunk.rel_path,

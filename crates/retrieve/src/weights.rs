@@ -62,6 +62,11 @@ macro_rules! weights {
 }
 
 weights! {
+    /// Candidates read per index for each hit that is wanted. Words, vectors and names put the candidates into an order
+    /// before any text is read, and what their texts say seldom moves one from farther down to the top. Over packages and
+    /// over functions reading all gives 0.906 and 0.520, six per hit the same, four 0.904 and 0.517, fewer than two 0.900
+    /// and 0.516; over abstracts nothing is lost.
+    read = 6.0;
     /// Share of the vector ranking in the base score, over code ...
     vector_share_code = 0.85;
     /// ... over prose, where the words themselves say more ...

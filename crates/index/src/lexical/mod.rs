@@ -21,7 +21,7 @@ use crate::tokens;
 
 pub(crate) use holding::holding;
 pub use search::{Bm25, LexicalQuery, QueryTerm};
-pub(crate) use search::{Scratch, documents_with, holders, knows, near, search};
+pub(crate) use search::{Part, Scratch, documents_with, holders, knows, near, search};
 pub(crate) use view::{LexicalView, Verify, kind_index};
 pub(crate) use writer::{LexicalWriter, NewDoc, Slot};
 

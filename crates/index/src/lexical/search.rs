@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use model::spelling::edits;
 use model::{DocType, IndexKind, Ranked};
-use tantivy::postings::TermInfo;
+use tantivy::DocSet;
+use tantivy::postings::{Postings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 
 use super::view::{ALIVE, CODE, LENGTH_SHIFT, LexicalView, SegmentView, kind_index, unpanicked};
@@ -152,6 +153,7 @@ pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
     };
     let Some(first) = token.chars().next() else { return Vec::new() };
     let first = first.to_string();
+    let letters = letters_of(token.as_bytes());
     let mut found = BTreeSet::new();
     for segment in &view.segments {
         let looked = unpanicked(|| {
@@ -160,6 +162,13 @@ pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
                 // Most are too long or too short, and need not be compared.
                 let bytes = stream.key().len();
                 if bytes.abs_diff(token.len()) > 4 * allowed {
+                    continue;
+                }
+                // And most of the others have other letters: an edit changes two at most.
+                if token.is_ascii()
+                    && stream.key().is_ascii()
+                    && (letters ^ letters_of(stream.key())).count_ones() as usize > 2 * allowed
+                {
                     continue;
                 }
                 if let Ok(other) = std::str::from_utf8(stream.key())
@@ -180,14 +189,25 @@ pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
     found.into_iter().map(|(_, token)| token).filter(|token| knows(view, token)).take(NEAR).collect()
 }
 
+/// A bit for each letter that occurs.
+fn letters_of(token: &[u8]) -> u64 {
+    token.iter().fold(0, |set, byte| set | 1 << (byte & 63))
+}
+
 /// Spellings offered for one word.
 const NEAR: usize = 4;
 
+/// In how many live chunks of the scope a token stands in a part: remembered, because counting reads the postings.
+pub(crate) type Counts<'a> = &'a dyn Fn(Part, &str, &mut dyn FnMut() -> u64) -> u64;
+
+/// The best chunks. A term that hardly counts is looked up only for the chunks that can still be among the best: with
+/// it, no other comes near them.
 pub(crate) fn search(
     view: &LexicalView,
     documents: &Documents,
     query: &LexicalQuery<'_>,
     bm25: &Bm25,
+    counts: Counts<'_>,
     scratch: &mut Scratch,
 ) -> Found {
     let mut found = Found { hits: Vec::new(), damaged: false };
@@ -206,15 +226,29 @@ pub(crate) fn search(
         norm: Norm::new(bm25, &scope),
         damaged: false,
     };
+    let clauses = gather.clauses(query, bm25, &scope, counts, scratch);
     // Beyond this many postings it is cheaper to look at every score than to list the ones that are not zero.
     let dense_from = view.entries / 4;
     let mut postings = 0;
-    for term in query.terms.iter().filter(|term| term.weight > 0.0) {
-        let matching = gather.group(term, Part::Body, scratch);
-        scratch.add(term.weight * scope.idf(matching) * (bm25.k1 + 1.0), &mut postings, dense_from);
-        if bm25.path_weight > 0.0 {
-            let matching = gather.group(term, Part::Path, scratch);
-            scratch.add(term.weight * scope.idf(matching) * bm25.path_weight, &mut postings, dense_from);
+    let mut rest: f32 = clauses.iter().map(|clause| clause.bound).sum();
+    let mut unread: u64 = clauses.iter().map(|clause| clause.postings).sum();
+    // The entries that can still be among the best, once they are few.
+    let mut running: Option<Vec<u32>> = None;
+    for clause in &clauses {
+        if running.is_none() && unread > FEW_POSTINGS.max(postings as u64 / 4) {
+            let dense = postings > dense_from;
+            running = scratch.running(if dense { Some(view.entries) } else { None }, query.limit, rest);
+        }
+        rest -= clause.bound;
+        unread -= clause.postings;
+        match &running {
+            Some(running) if (running.len() as u64) < clause.postings / WORTH_SEEKING => {
+                gather.seek(clause, running, scratch);
+            }
+            _ => {
+                gather.group(clause.term, clause.part, scratch);
+                scratch.add(clause.weight, &mut postings, dense_from);
+            }
         }
     }
     found.damaged = gather.damaged;
@@ -233,8 +267,12 @@ pub(crate) fn search(
         .into_iter()
         .filter_map(|candidate| {
             let (segment, entry) = place.locate(candidate.row)?;
-            let chunk = segment.chunks.get_val(entry) as i64;
-            Some(Ranked { chunk: model::ChunkId(chunk), score: candidate.score })
+            Some(Ranked {
+                chunk: model::ChunkId(segment.chunks.get_val(entry) as i64),
+                score: candidate.score,
+                document: segment.docs[entry as usize],
+                ordinal: segment.ordinals.get_val(entry) as u32,
+            })
         })
         .collect();
     if postings > dense_from {
@@ -246,7 +284,57 @@ pub(crate) fn search(
     found
 }
 
+/// With fewer postings left to read there is nothing to save.
+const FEW_POSTINGS: u64 = 2_000;
+/// Looking one entry up costs as much as reading so many.
+const WORTH_SEEKING: u64 = 16;
+
+/// A term in one part of the chunks.
+struct Clause<'a> {
+    term: &'a QueryTerm,
+    part: Part,
+    weight: f32,
+    /// The most that it can add to a score.
+    bound: f32,
+    /// How many chunks hold it.
+    postings: u64,
+}
+
 impl Scratch {
+    /// The entries that can still be among the first `limit` where no score grows by more than `rest`, in order; none as
+    /// long as an entry without any score can. `dense` is the number of entries where they are not listed.
+    fn running(&self, dense: Option<usize>, limit: usize, rest: f32) -> Option<Vec<u32>> {
+        let scores = || {
+            let listed = self.touched.iter().filter(move |_| dense.is_none());
+            let listed = listed.map(|&entry| (entry, self.scores[entry as usize]));
+            let all = self.scores[..dense.unwrap_or(0)].iter().enumerate();
+            listed.chain(all.map(|(entry, score)| (entry as u32, *score)))
+        };
+        // Nothing was read that could be as much.
+        let mut last = Vec::with_capacity(limit + 1);
+        let mut lowest = rest;
+        for (_, score) in scores() {
+            if score > lowest {
+                last.push(score);
+                if last.len() >= 2 * limit {
+                    last.select_nth_unstable_by(limit - 1, |a, b| b.total_cmp(a));
+                    last.truncate(limit);
+                    lowest = last[limit - 1].max(lowest);
+                }
+            }
+        }
+        if last.len() < limit {
+            return None;
+        }
+        last.select_nth_unstable_by(limit - 1, |a, b| b.total_cmp(a));
+        // Sums are rounded; what is nearly as good runs on.
+        let needed = (last[limit - 1] - rest) * (1.0 - 1e-4);
+        let mut running: Vec<u32> =
+            scores().filter(|(_, score)| *score >= needed && *score > 0.0).map(|(entry, _)| entry).collect();
+        running.sort_unstable();
+        Some(running)
+    }
+
     /// Adds what the gathered postings get.
     fn add(&mut self, weight: f32, postings: &mut usize, dense_from: usize) {
         *postings += self.entries.len();
@@ -323,10 +411,19 @@ impl Norm {
 }
 
 /// Where tokens are looked for.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Part {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Part {
     Body,
     Path,
+}
+
+impl Part {
+    fn option(self) -> IndexRecordOption {
+        match self {
+            Part::Body => IndexRecordOption::WithFreqs,
+            Part::Path => IndexRecordOption::Basic,
+        }
+    }
 }
 
 /// Collects the postings of terms.
@@ -340,17 +437,124 @@ struct Gather<'a> {
 }
 
 impl Gather<'_> {
-    /// Collects the postings of a term and its forms, and counts them all.
-    fn group(&mut self, term: &QueryTerm, part: Part, scratch: &mut Scratch) -> u64 {
+    /// Every term in every part, what counts most first: an order that depends on nothing but the question and the
+    /// statistics.
+    fn clauses<'q>(
+        &mut self,
+        query: &LexicalQuery<'q>,
+        bm25: &Bm25,
+        scope: &Scope,
+        counts: Counts<'_>,
+        scratch: &mut Scratch,
+    ) -> Vec<Clause<'q>> {
+        let mut clauses = Vec::with_capacity(2 * query.terms.len());
+        for term in query.terms.iter().filter(|term| term.weight > 0.0) {
+            for (part, factor) in [(Part::Body, bm25.k1 + 1.0), (Part::Path, bm25.path_weight)] {
+                if factor <= 0.0 {
+                    continue;
+                }
+                let mut count = |token: &String| {
+                    counts(part, token, &mut || {
+                        scratch.entries.clear();
+                        scratch.parts.clear();
+                        self.count(token, part, scratch)
+                    })
+                };
+                let own = count(&term.token);
+                let forms: Vec<u64> = term.forms.iter().map(&mut count).collect();
+                let postings = own + forms.iter().sum::<u64>();
+                if postings == 0 {
+                    continue;
+                }
+                let weight = term.weight * scope.idf(postings) * factor;
+                let others = forms.iter().filter(|count| **count > 0).count() as f32 * term.form_weight;
+                let most = f32::from(u8::from(own > 0)) + others;
+                clauses.push(Clause { term, part, weight, bound: weight * most, postings });
+            }
+        }
+        clauses.sort_by(|a, b| b.bound.total_cmp(&a.bound));
+        clauses
+    }
+
+    /// How many chunks of the scope hold a token, admitted or not.
+    fn count(&mut self, token: &str, part: Part, scratch: &mut Scratch) -> u64 {
+        let admission = self.admission.take();
+        let count = self.term(token, part, scratch);
+        self.admission = admission;
+        count
+    }
+
+    /// Adds what a term gives to these entries, which stand in order. All of them are in the scope and admitted.
+    fn seek(&mut self, clause: &Clause<'_>, entries: &[u32], scratch: &mut Scratch) {
+        let term = clause.term;
+        self.seek_token(&term.token, clause, 1.0, entries, scratch);
+        for form in &term.forms {
+            self.seek_token(form, clause, term.form_weight, entries, scratch);
+        }
+    }
+
+    fn seek_token(
+        &mut self,
+        token: &str,
+        clause: &Clause<'_>,
+        factor: f32,
+        entries: &[u32],
+        scratch: &mut Scratch,
+    ) {
+        let view = self.view;
+        let norm = self.norm;
+        let (postings, damaged) = view.terms.of(&view.segments, clause.part, token);
+        self.damaged |= damaged;
+        for posting in postings.iter() {
+            let (segment, base) = (&view.segments[posting.segment], view.starts[posting.segment]);
+            let end = base + segment.packed.len() as u32;
+            let from = entries.partition_point(|entry| *entry < base);
+            let to = entries.partition_point(|entry| *entry < end);
+            if from == to {
+                continue;
+            }
+            let looked = unpanicked(|| {
+                let option = clause.part.option();
+                let mut found =
+                    segment.reader(clause.part).read_postings_from_terminfo(&posting.info, option)?;
+                for &entry in &entries[from..to] {
+                    let place = entry - base;
+                    if found.doc() < place {
+                        found.seek(place);
+                    }
+                    if found.doc() == place {
+                        let part = match clause.part {
+                            Part::Body => {
+                                let length = segment.packed[place as usize] >> LENGTH_SHIFT;
+                                norm.part(found.term_freq(), length)
+                            }
+                            Part::Path => 1.0,
+                        };
+                        // As in [`Gather::group`]: what the token itself gives is not multiplied.
+                        let part = if factor == 1.0 { part } else { part * factor };
+                        scratch.scores[entry as usize] += clause.weight * part;
+                    }
+                }
+                Ok(())
+            });
+            if let Err(error) = looked {
+                // The rest of the index still answers.
+                tracing::warn!(%error, "a segment of the lexical index cannot be read");
+                self.damaged = true;
+            }
+        }
+    }
+
+    /// Collects the postings of a term and its forms.
+    fn group(&mut self, term: &QueryTerm, part: Part, scratch: &mut Scratch) {
         scratch.entries.clear();
         scratch.parts.clear();
-        let mut matching = self.term(&term.token, part, scratch);
+        self.term(&term.token, part, scratch);
         let exact = scratch.parts.len();
         for form in &term.forms {
-            matching += self.term(form, part, scratch);
+            self.term(form, part, scratch);
         }
         scratch.parts[exact..].iter_mut().for_each(|part| *part *= term.form_weight);
-        matching
     }
 
     /// Collects a term's postings in the scope, and counts all of them: the ones that are not admitted count as
@@ -385,11 +589,7 @@ impl Gather<'_> {
         part: Part,
         scratch: &mut Scratch,
     ) -> std::io::Result<u64> {
-        let option = match part {
-            Part::Body => IndexRecordOption::WithFreqs,
-            Part::Path => IndexRecordOption::Basic,
-        };
-        let mut blocks = segment.reader(part).read_block_postings_from_terminfo(info, option)?;
+        let mut blocks = segment.reader(part).read_block_postings_from_terminfo(info, part.option())?;
         let (mask, bits, norm) = (self.mask, self.bits, self.norm);
         let mut matching = 0;
         loop {

@@ -20,10 +20,12 @@ use crate::rank::{Candidate, Race, Score, best};
 /// From so many live rows on, rows are sifted.
 ///
 /// Measured against a scan (`benches/src/vectors.rs`): here it takes 0.4 of the time for the best 50, which is what a
-/// search usually asks for, and 1.15 for the best 400; at 100,000 rows 0.3 and 0.7, at a million 0.2 and 0.3. For the
-/// best 50 it would be faster from some 10,000 rows on, but a scan of fewer than this takes about a millisecond, and
-/// misses nothing.
+/// search usually asks for, and 1.15 for the best 400; at 100,000 rows 0.3 and 0.7, at a million 0.2 and 0.3.
 const MANY_ROWS: u64 = 50_000;
+
+/// Where no more than so many are wanted, they are sifted from so many live rows on.
+const SOME_WANTED: usize = 100;
+const SOME_ROWS: u64 = 20_000;
 
 /// Sketches of fewer numbers say too little.
 const MANY_DIMENSIONS: usize = 128;
@@ -48,7 +50,7 @@ impl VectorView {
         admission: Option<Admission<'_>>,
         documents: &Documents,
     ) -> Vec<Ranked> {
-        self.search_in(self.is_large(), query, limit, also, admission, documents)
+        self.search_in(self.is_large(limit), query, limit, also, admission, documents)
     }
 
     /// The same by looking at every vector.
@@ -65,7 +67,7 @@ impl VectorView {
 
     /// Makes what a search would have to wait for.
     pub(crate) fn warm(&self) {
-        if self.is_large() {
+        if self.is_large(SOME_WANTED) {
             for block in &self.blocks {
                 self.sketch(block);
             }
@@ -75,8 +77,9 @@ impl VectorView {
         }
     }
 
-    fn is_large(&self) -> bool {
-        self.live >= MANY_ROWS && self.dimensions >= MANY_DIMENSIONS
+    fn is_large(&self, wanted: usize) -> bool {
+        let many = if wanted <= SOME_WANTED { SOME_ROWS } else { MANY_ROWS };
+        self.live >= many && self.dimensions >= MANY_DIMENSIONS
     }
 
     fn search_in(
@@ -101,7 +104,12 @@ impl VectorView {
         };
         let ranked = |candidate: Candidate| {
             let (block, row) = self.locate(candidate.row);
-            Ranked { chunk: ChunkId(block.labels[row]), score: candidate.score }
+            Ranked {
+                chunk: ChunkId(block.labels[row]),
+                score: candidate.score,
+                document: block.data.docs[row],
+                ordinal: block.data.ordinals[row],
+            }
         };
         let mut found: Vec<Ranked> =
             best(candidates.iter().copied(), limit, documents, place).into_iter().map(ranked).collect();

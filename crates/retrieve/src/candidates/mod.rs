@@ -1,28 +1,29 @@
-//! The candidates of one index: what the words find and what the vectors find, looked up once.
+//! The candidates of one index: what the words find and what the vectors find; of the best of them, the texts.
 
 mod lexical;
+mod names;
 mod vector;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind};
+use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind, Ranked};
 
 use crate::feedback;
 use crate::filter::CompiledFilter;
+use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
+use crate::standing::{Lead, Standing, shortlist, stand};
 use crate::weights::Weights;
 
-/// A chunk that may be a hit, with its score in each ranking that found it.
+/// A chunk that may be a hit, read.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub chunk: StoredChunk,
-    /// BM25, above zero.
-    pub lexical: Option<f32>,
-    /// Cosine, from -1 to 1.
-    pub cosine: Option<f32>,
-    /// The same for the end of its path.
-    pub path_cosine: f32,
+    pub standing: Standing,
+    /// Where the query's words stand in its text, found once for all that ask.
+    pub places: Vec<Found>,
 }
 
 /// What one index offers for a query.
@@ -42,158 +43,195 @@ pub(crate) struct Question<'a> {
     pub(crate) embedder: &'a dyn Embedder,
     pub(crate) text: &'a str,
     pub(crate) parsed: &'a Parsed,
+    /// Finds the words that carry the meaning.
+    pub(crate) matcher: &'a Matcher,
+    /// Finds the words that no hit may hold.
+    pub(crate) unwanted: Option<&'a Matcher>,
     pub(crate) filter: &'a CompiledFilter,
+    /// Whether a path may be shown now.
+    pub(crate) allows: &'a (dyn Fn(&str) -> bool + Sync),
     /// How many chunks each ranking may offer.
     pub(crate) limit: usize,
+    /// How many chunks are read.
+    pub(crate) read: usize,
     pub(crate) weights: &'a Weights,
 }
 
-/// Asks both rankings of one index for their best chunks.
+/// Asks both rankings of one index for their best chunks, and reads the best of those.
 pub(crate) fn gather(question: &Question<'_>, kind: IndexKind) -> Result<Pool, Failure> {
-    let Question { snapshot, embedder, text, parsed, filter, limit, weights } = *question;
-    if limit == 0 || snapshot.live_chunks(kind) == 0 {
+    let Question { snapshot, embedder, parsed, weights, .. } = *question;
+    if question.limit == 0 || snapshot.live_chunks(kind) == 0 {
         return Ok(Pool::default());
     }
-    let (vector, vector_error) = match vector::of_query(embedder, kind, text) {
+    let (vector, vector_error) = match vector::of_query(embedder, kind, question.text) {
         Ok(vector) => (vector, None),
         Err(error) => (None, Some(error)),
     };
-    let mut gathered = Gathered { snapshot, kind, filter, limit, vector, known: HashMap::new() };
-    let terms = parsed.query_terms(weights);
-    let mut candidates = gathered.round(&terms, limit, weights)?;
+    let share = match kind {
+        _ if parsed.is_symbol => weights.vector_share_symbol,
+        IndexKind::Code => weights.vector_share_code,
+        IndexKind::Text => weights.vector_share_text,
+    };
+    let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
+    gathered.round(&parsed.query_terms(weights), question.limit);
     if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
-        let best = best_passages(&candidates, weights);
-        let terms = feedback::expanded(snapshot, parsed, &best, weights);
-        let nearest = match gathered.vector.as_mut().filter(|_| !embedder.is_costly()) {
-            Some(vector) => {
-                feedback::lean(vector, embedder, kind, &best, weights);
-                limit
-            }
-            None => 0,
-        };
-        let more = gathered.round(&terms, nearest, weights)?;
-        for candidate in &mut candidates {
-            let (words, cosine) = gathered.known.get(&candidate.chunk.id).copied().unwrap_or_default();
-            // What only the first round found was still found by words.
-            candidate.lexical = words.or(candidate.lexical.map(|_| 0.0));
-            candidate.cosine = cosine;
-        }
-        candidates.extend(more);
+        gathered.once_more()?;
     }
+    let mut leads: Vec<Lead<'_>> = gathered.known.into_values().collect();
     if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
-        name_files(&mut candidates, embedder, kind, vector);
+        names::compare(&mut leads, embedder, kind, vector);
     }
-    Ok(Pool { candidates, vector_error })
+    let standings = stand(leads, share, parsed, weights);
+    // What a text must not hold only the text tells.
+    let read = if question.unwanted.is_some() { standings.len() } else { question.read };
+    let shares = rarity(snapshot, kind, parsed);
+    let words = (question.matcher, shares.as_slice());
+    let chosen = shortlist(standings, read, words, parsed, question.filter.prefix(), weights);
+    Ok(Pool { candidates: look_up(question, &chosen)?, vector_error })
 }
 
-/// Compares the query with what the files are called.
-fn name_files(candidates: &mut [Candidate], embedder: &dyn Embedder, kind: IndexKind, vector: &[f32]) {
-    let mut by_path: HashMap<String, f32> = HashMap::new();
-    for candidate in candidates {
-        let path = &candidate.chunk.rel_path;
-        candidate.path_cosine = *by_path.entry(path.clone()).or_insert_with(|| {
-            let folder = path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
-            let end = path.rfind('.').filter(|at| *at > folder).unwrap_or(path.len());
-            if !has_word(&path[folder..end]) {
-                return 0.0;
-            }
-            let named = embedder.embed(kind, &[&path[folder..end]]).unwrap_or_default();
-            named.iter().flatten().zip(vector).fold(0.0, |sum, (x, y)| sum + x * y)
-        });
+/// What each of the words that carry the meaning weighs by its rarity in the index; all together 1.
+fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> Vec<f32> {
+    let chunks = snapshot.live_chunks(kind) as f32;
+    let mut shares: Vec<f32> = parsed
+        .content_terms()
+        .iter()
+        .map(|term| {
+            let forms = term.variants.iter().chain([&term.token]);
+            let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
+            let holders = holders.min(chunks);
+            term.weight * (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln()
+        })
+        .collect();
+    let sum: f32 = shares.iter().sum();
+    if sum > 0.0 {
+        shares.iter_mut().for_each(|share| *share /= sum);
     }
+    shares
 }
 
-/// Whether a name is more than a number or a letter: what `c17` and `2024/03` mean is chance.
-fn has_word(name: &str) -> bool {
-    name.chars().zip(name.chars().skip(1)).any(|(one, next)| one.is_alphabetic() && next.is_alphabetic())
+/// Reads the chunks, and finds the query's words in them.
+fn look_up(question: &Question<'_>, chosen: &[(Lead<'_>, Standing)]) -> Result<Vec<Candidate>, Failure> {
+    let ids: Vec<ChunkId> = chosen.iter().map(|(lead, _)| lead.id).collect();
+    let chunks = question.snapshot.chunks(&ids).map_err(Failure::from)?;
+    // They come in the order asked for, but some may be gone.
+    let mut standings = chosen.iter();
+    let mut candidates = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let Some((_, standing)) = standings.find(|(lead, _)| lead.id == chunk.id) else { break };
+        if question.unwanted.is_some_and(|words| !words.find(&chunk.text).is_empty()) {
+            continue;
+        }
+        let places = question.matcher.find(&chunk.text);
+        candidates.push(Candidate { chunk, standing: *standing, places });
+    }
+    Ok(candidates)
 }
 
 /// What was asked of one index so far.
 struct Gathered<'a> {
-    snapshot: &'a Snapshot,
+    question: &'a Question<'a>,
     kind: IndexKind,
-    filter: &'a CompiledFilter,
-    limit: usize,
     vector: Option<Vec<f32>>,
-    /// What was met in any round, with its scores by words and by vector in the last.
-    known: HashMap<ChunkId, (Option<f32>, Option<f32>)>,
+    /// What was met in any round, with its scores in the last.
+    known: HashMap<ChunkId, Lead<'a>>,
+    /// The paths of the documents that were met; none where it may not be shown.
+    paths: HashMap<u32, Option<&'a str>>,
 }
 
-impl Gathered<'_> {
-    /// The chunks that the terms find, and the `nearest` ones, without those that an earlier round gave.
-    fn round(
-        &mut self,
-        terms: &[QueryTerm],
-        nearest: usize,
-        weights: &Weights,
-    ) -> Result<Vec<Candidate>, Failure> {
-        let by_words = lexical::candidates(self.snapshot, self.kind, terms, self.filter, self.limit);
-        self.known.values_mut().for_each(|scores| *scores = (None, None));
-        let mut order = Vec::with_capacity(by_words.len() + nearest);
-        for ranked in &by_words {
-            if !self.known.contains_key(&ranked.chunk) {
-                order.push(ranked.chunk);
+impl<'a> Gathered<'a> {
+    /// The chunks that the terms find, and the `nearest` ones.
+    fn round(&mut self, terms: &[QueryTerm], nearest: usize) {
+        let Question { snapshot, filter, limit, weights, .. } = *self.question;
+        for lead in self.known.values_mut() {
+            // What only an earlier round found was still found by words.
+            lead.lexical = lead.lexical.map(|_| 0.0);
+            lead.cosine = None;
+        }
+        for ranked in lexical::candidates(snapshot, self.kind, terms, filter, limit) {
+            if let Some(lead) = self.meet(&ranked) {
+                lead.lexical = Some(ranked.score);
             }
-            self.known.entry(ranked.chunk).or_default().0 = Some(ranked.score);
         }
         // What the words found is wanted with its cosine, however far down the vectors have it.
-        if let Some(vector) = &self.vector {
-            let known: Vec<ChunkId> = self.known.keys().copied().collect();
-            for ranked in vector::candidates(self.snapshot, self.kind, vector, self.filter, nearest, &known) {
-                match self.known.get_mut(&ranked.chunk) {
-                    Some(known) => known.1 = Some(ranked.score),
-                    // Looking a chunk up costs more than all the arithmetic on it, so the far ones are left at once.
-                    None if ranked.score >= weights.vector_floor => {
-                        order.push(ranked.chunk);
-                        self.known.insert(ranked.chunk, (None, Some(ranked.score)));
-                    }
-                    None => {}
-                }
+        let Some(vector) = self.vector.take() else { return };
+        let known: Vec<ChunkId> = self.known.keys().copied().collect();
+        for ranked in vector::candidates(snapshot, self.kind, &vector, filter, nearest, &known) {
+            // The far ones are left at once.
+            let is_near = ranked.score >= weights.vector_floor;
+            if (is_near || self.known.contains_key(&ranked.chunk))
+                && let Some(lead) = self.meet(&ranked)
+            {
+                lead.cosine = Some(ranked.score);
             }
         }
-        let chunks = self.snapshot.chunks(&order).map_err(Failure::from)?;
-        Ok(chunks
-            .into_iter()
-            .map(|chunk| {
-                let (lexical, cosine) = self.known.get(&chunk.id).copied().unwrap_or_default();
-                Candidate { chunk, lexical, cosine, path_cosine: 0.0 }
-            })
-            .collect())
+        self.vector = Some(vector);
     }
-}
 
-/// The passages to believe: the best by words and vectors together.
-fn best_passages<'a>(candidates: &'a [Candidate], weights: &Weights) -> Vec<(f32, &'a StoredChunk)> {
-    let best = |score: fn(&Candidate) -> Option<f32>| {
-        candidates.iter().filter_map(score).fold(f32::MIN_POSITIVE, f32::max)
-    };
-    let (words, cosine) = (best(|c| c.lexical), best(|c| c.cosine));
-    let share = weights.vector_share_text;
-    let mut scored: Vec<(f32, &StoredChunk)> = candidates
-        .iter()
-        .map(|c| {
-            let by_words = c.lexical.unwrap_or(0.0) / words;
-            let by_vector = c.cosine.unwrap_or(0.0).max(0.0) / cosine;
-            (by_words * (1.0 - share) + by_vector * share, &c.chunk)
-        })
-        .collect();
-    scored.sort_by(|(a, one), (b, other)| {
-        let place = |c: &StoredChunk| (c.ordinal, c.id);
-        b.total_cmp(a)
-            .then_with(|| one.rel_path.cmp(&other.rel_path))
-            .then_with(|| place(one).cmp(&place(other)))
-    });
-    scored.truncate(feedback::PASSAGES);
-    scored
-}
+    /// Asks again with the words and the meaning of the best passages.
+    fn once_more(&mut self) -> Result<(), Failure> {
+        let Question { snapshot, embedder, parsed, limit, weights, .. } = *self.question;
+        let best = self.best_passages();
+        let ids: Vec<ChunkId> = best.iter().map(|(_, id)| *id).collect();
+        let chunks = snapshot.chunks(&ids).map_err(Failure::from)?;
+        let score =
+            |chunk: &StoredChunk| best.iter().find(|(_, id)| *id == chunk.id).map(|(score, _)| *score);
+        let passages: Vec<(f32, &StoredChunk)> =
+            chunks.iter().filter_map(|chunk| Some((score(chunk)?, chunk))).collect();
+        let terms = feedback::expanded(snapshot, parsed, &passages, weights);
+        let nearest = match self.vector.as_mut().filter(|_| !embedder.is_costly()) {
+            Some(vector) => {
+                feedback::lean(vector, embedder, self.kind, &passages, weights);
+                limit
+            }
+            None => 0,
+        };
+        self.round(&terms, nearest);
+        Ok(())
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::has_word;
+    /// The lead of a chunk; none if it may not be shown.
+    fn meet(&mut self, ranked: &Ranked) -> Option<&mut Lead<'a>> {
+        match self.known.entry(ranked.chunk) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                let Question { snapshot, allows, .. } = *self.question;
+                let path = self.paths.entry(ranked.document).or_insert_with(|| {
+                    snapshot.document(ranked.document).map(|(path, _)| path).filter(|path| allows(path))
+                });
+                Some(unknown.insert(Lead {
+                    id: ranked.chunk,
+                    path: (*path)?,
+                    ordinal: ranked.ordinal,
+                    lexical: None,
+                    cosine: None,
+                    called: 0.0,
+                }))
+            }
+        }
+    }
 
-    #[test]
-    fn numbers_and_letters_are_no_names() {
-        assert!(["io", "src/retry", "v2/db", "café"].iter().all(|name| has_word(name)));
-        assert!(!["c17", "184", "2024/03", "a_b", ""].iter().any(|name| has_word(name)));
+    /// The passages to believe: the best by words and vectors together.
+    fn best_passages(&self) -> Vec<(f32, ChunkId)> {
+        let best = |score: fn(&Lead<'_>) -> Option<f32>| {
+            self.known.values().filter_map(score).fold(f32::MIN_POSITIVE, f32::max)
+        };
+        let (words, cosine) = (best(|lead| lead.lexical), best(|lead| lead.cosine));
+        let share = self.question.weights.vector_share_text;
+        let mut scored: Vec<(f32, &Lead<'_>)> = self
+            .known
+            .values()
+            .map(|lead| {
+                let by_words = lead.lexical.unwrap_or(0.0) / words;
+                let by_vector = lead.cosine.unwrap_or(0.0).max(0.0) / cosine;
+                (by_words * (1.0 - share) + by_vector * share, lead)
+            })
+            .collect();
+        scored.sort_unstable_by(|(a, one), (b, other)| {
+            let place = |lead: &Lead<'a>| (lead.path, lead.ordinal, lead.id);
+            b.total_cmp(a).then_with(|| place(one).cmp(&place(other)))
+        });
+        scored.truncate(feedback::PASSAGES);
+        scored.into_iter().map(|(score, lead)| (score, lead.id)).collect()
     }
 }

@@ -55,7 +55,7 @@ impl Corpus {
     pub(crate) fn query_where(
         &self,
         query: &Query,
-        allows: &dyn Fn(&str) -> bool,
+        allows: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SearchAnswer, model::Failure> {
         retrieve::search(&self.index.snapshot(), &Words, query, &RankOptions::default(), allows)
     }

@@ -1,0 +1,209 @@
+//! What words, vectors and names say of the candidates of one index, before any text is read.
+//!
+//! Reading a text costs more than all the arithmetic on it, so only those candidates are read that can still be
+//! among the first: the [`shortlist`].
+
+use std::collections::HashMap;
+
+use model::ChunkId;
+
+use crate::matcher::{Found, Matcher};
+use crate::parse::Parsed;
+use crate::place::Place;
+use crate::versions::Versions;
+use crate::weights::Weights;
+
+/// A chunk that may be a hit, with its score in each ranking that found it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lead<'a> {
+    pub id: ChunkId,
+    pub path: &'a str,
+    pub ordinal: u32,
+    /// BM25; none if no word of the query stands in it.
+    pub lexical: Option<f32>,
+    /// Cosine, from -1 to 1.
+    pub cosine: Option<f32>,
+    /// The cosine of the end of its path.
+    pub called: f32,
+}
+
+/// What is known of a candidate without its text.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Standing {
+    /// It holds a word of the query.
+    pub by_words: bool,
+    /// BM25 relative to the best candidate of the index.
+    pub lexical: f32,
+    /// Cosine relative to the best candidate of the index.
+    pub vector: f32,
+    /// The cosine itself.
+    pub cosine: f32,
+    /// Both rankings together.
+    pub base: f32,
+    pub called: f32,
+    /// How much of the file is about the query, relative to the best file.
+    pub coherence: f32,
+    /// There is a newer version of the file.
+    pub is_old: bool,
+}
+
+/// Puts the candidates into their order by path and position, and says how each stands. Those that neither share a word
+/// with the query nor are near it are left out.
+pub fn stand<'a>(
+    mut leads: Vec<Lead<'a>>,
+    share: f32,
+    parsed: &Parsed,
+    weights: &Weights,
+) -> Vec<(Lead<'a>, Standing)> {
+    leads.retain(|lead| {
+        lead.lexical.is_some() || lead.cosine.is_some_and(|cosine| cosine >= weights.vector_floor)
+    });
+    // Sums of floats depend on their order, so it is fixed before anything is summed.
+    leads.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
+    let best = |score: fn(&Lead<'_>) -> Option<f32>| leads.iter().filter_map(score).fold(0.0_f32, f32::max);
+    let best_lexical = best(|lead| lead.lexical);
+    let best_cosine = best(|lead| lead.cosine);
+    let above_zero = |cosine: f32| cosine - weights.cosine_zero;
+    let versions = Versions::among(leads.iter().map(|lead| lead.path));
+
+    let mut standings: Vec<(Lead<'a>, Standing)> = leads
+        .iter()
+        .map(|lead| {
+            let lexical = relative(lead.lexical, best_lexical);
+            let vector = relative(lead.cosine.map(above_zero), above_zero(best_cosine));
+            let standing = Standing {
+                by_words: lead.lexical.is_some(),
+                lexical,
+                vector,
+                cosine: lead.cosine.unwrap_or(0.0),
+                base: lexical * (1.0 - share) + vector * share,
+                called: lead.called.max(0.0),
+                coherence: 0.0,
+                is_old: versions.is_old(lead.path, parsed),
+            };
+            (*lead, standing)
+        })
+        .collect();
+
+    // The chunks of a file stand together.
+    let of_file = |file: &[(Lead<'_>, Standing)]| file.iter().fold(0.0_f32, |sum, (_, each)| sum + each.base);
+    let same = |(one, _): &(Lead<'_>, Standing), (other, _): &(Lead<'_>, Standing)| one.path == other.path;
+    let best_file = standings.chunk_by(same).map(of_file).fold(0.0_f32, f32::max);
+    for file in standings.chunk_by_mut(same) {
+        let coherence = relative(Some(of_file(file)), best_file);
+        file.iter_mut().for_each(|(_, standing)| standing.coherence = coherence);
+    }
+    standings
+}
+
+/// The `limit` candidates that stand best, in the order of [`stand`]. `shares` says what each term of the matcher weighs.
+pub fn shortlist<'a>(
+    mut standings: Vec<(Lead<'a>, Standing)>,
+    limit: usize,
+    (matcher, shares): (&Matcher, &[f32]),
+    parsed: &Parsed,
+    prefix: &str,
+    weights: &Weights,
+) -> Vec<(Lead<'a>, Standing)> {
+    if standings.len() <= limit {
+        return standings;
+    }
+    let mut of_path: HashMap<&str, (f32, f32)> = HashMap::new();
+    let mut order: Vec<(f32, usize)> = standings
+        .iter()
+        .enumerate()
+        .map(|(at, (lead, standing))| {
+            let (named, factor) = *of_path.entry(lead.path).or_insert_with(|| {
+                let (stem, folders) = InPath::find(lead.path, matcher).shares(shares);
+                let factor = match Place::of(lead.path) {
+                    // Its text says whether it is one.
+                    Place::PackageFront => 1.0,
+                    place => place.factor(parsed, prefix, weights),
+                };
+                let older = if standing.is_old { weights.older } else { 1.0 };
+                (weights.file_stem * stem + weights.folders * folders, factor * older)
+            });
+            let sum = standing.base
+                + named
+                + weights.called * standing.called
+                + weights.coherence * standing.coherence;
+            (sum * factor, at)
+        })
+        .collect();
+    // Equal ones by path and position, which is how they stand already.
+    order.sort_unstable_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
+    let mut chosen = vec![false; standings.len()];
+    order[..limit].iter().for_each(|(_, at)| chosen[*at] = true);
+    let mut chosen = chosen.into_iter();
+    standings.retain(|_| chosen.next().unwrap_or(false));
+    standings
+}
+
+fn place<'a>(lead: &Lead<'a>) -> (&'a str, u32, ChunkId) {
+    (lead.path, lead.ordinal, lead.id)
+}
+
+pub(crate) fn relative(score: Option<f32>, best: f32) -> f32 {
+    match score {
+        Some(score) if best > 0.0 => (score / best).clamp(0.0, 1.0),
+        _ => 0.0,
+    }
+}
+
+/// The words found in the two parts of a path.
+pub(crate) struct InPath {
+    pub(crate) stem: Vec<Found>,
+    pub(crate) folders: Vec<Found>,
+    /// The share of the stem's letters that they account for.
+    pub(crate) covered: f32,
+}
+
+impl InPath {
+    pub(crate) fn find(path: &str, matcher: &Matcher) -> InPath {
+        let (mut folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut stem =
+            name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+        // The front of a package is called after its folder.
+        if Place::of(path) == Place::PackageFront && !folders.is_empty() {
+            (folders, stem) = folders.rsplit_once('/').unwrap_or(("", folders));
+        }
+        let in_stem = matcher.find(stem);
+        let covered = covered(stem, &in_stem);
+        InPath { stem: in_stem, folders: matcher.find(folders), covered }
+    }
+
+    /// How much of the query the file's own name says, and how much its folders' names do.
+    pub(crate) fn shares(&self, shares: &[f32]) -> (f32, f32) {
+        let share = |found: &[Found]| share_of(shares, found.iter().map(|found| found.term));
+        (share(&self.stem) * (0.5 + 0.5 * self.covered), share(&self.folders))
+    }
+}
+
+/// What the terms that were found weigh together.
+pub(crate) fn share_of(shares: &[f32], found: impl Iterator<Item = usize>) -> f32 {
+    let mut seen = vec![false; shares.len()];
+    found.for_each(|term| seen[term] = true);
+    // A fold from zero: the sum of nothing is -0.0, which JSON would show.
+    let present = shares.iter().zip(seen).filter(|(_, seen)| *seen);
+    present.fold(0.0_f32, |sum, (share, _)| sum + share).min(1.0)
+}
+
+/// The share of the letters of `name` that query words account for.
+pub(crate) fn covered(name: &str, found: &[Found]) -> f32 {
+    let letters = name.chars().filter(|c| c.is_alphanumeric()).count();
+    if letters == 0 {
+        return 0.0;
+    }
+    let mut reached = 0;
+    let mut count = 0;
+    let mut places: Vec<_> = found.iter().map(|f| (f.start, f.end)).collect();
+    places.sort_unstable();
+    for (start, end) in places {
+        let start = start.max(reached);
+        if start < end {
+            count += name[start..end].chars().filter(|c| c.is_alphanumeric()).count();
+            reached = end;
+        }
+    }
+    count as f32 / letters as f32
+}
