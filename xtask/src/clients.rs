@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{Folder, Program};
+use testkit::build::{paragraphs, pptx};
+use testkit::{Finished, Folder, Program};
 
 use crate::process::{Profile, build, capture, workspace};
 use crate::tools::{self, Tools};
@@ -109,6 +110,15 @@ pub(crate) fn run() -> Result<(), String> {
             }
         }
     }
+    for (name, done) in smart(&tools, &binary)? {
+        let checks = done.stdout.lines().filter(|line| line.starts_with("ok ")).count();
+        if done.code == Some(0) {
+            println!("ok   {name}: {checks} checks");
+        } else {
+            println!("fail {name}\n{}", done.output());
+            failed.push(name);
+        }
+    }
     let metrics = format!("http://{}/metrics", server.address);
     let mut scrape = Command::new(&tools.python_2);
     let scraped = capture(scrape.arg(workspace().join("clients/python/metrics.py")).arg(metrics))?;
@@ -128,6 +138,41 @@ pub(crate) fn run() -> Result<(), String> {
         println!("{} clients got the same answer", answers.len());
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("clients: {}", failed.join("; "))) }
+}
+
+/// The smart tools over a share of a thousand notes and some contracts.
+fn smart(tools: &Tools, binary: &Path) -> Result<Vec<(String, Finished)>, String> {
+    let folder = Folder::empty();
+    for number in 0..1000 {
+        folder.write(&format!("notes/{number}.txt"), format!("Note {number} on the lighthouse."));
+    }
+    let contract = |vendor: &str, year: u32| {
+        let lines = [format!("Contract with vendor {vendor}"), format!("Signed in {year}, for cleaning.")];
+        paragraphs(&lines.each_ref().map(String::as_str))
+    };
+    folder.write("contracts/vendor_x.docx", contract("X", 2021));
+    folder.write("contracts/vendor_x_old.docx", contract("X", 2019));
+    folder.write("contracts/vendor_y.docx", contract("Y", 2021));
+    let slide =
+        |text: &str| format!("<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>");
+    folder.write("contracts/scope.pptx", pptx(&[&slide("Scope of the contract with vendor X, 2021")], ""));
+    let program = Program::new(binary, &folder).state_dir(&folder.outside().join("state"));
+    let server = program.serve(&["--tools", "smart"]);
+    let drive = |arguments: Vec<OsString>| {
+        let mut command = Command::new(&tools.python_2);
+        command.arg(workspace().join("clients/python/smart.py")).arg("--root").arg(folder.path());
+        capture(command.args(arguments))
+    };
+    let token_file = server.state().join("secret.token");
+    let http = vec!["--url".into(), server.url().into(), "--token-file".into(), token_file.into()];
+    let over_http = drive(http)?;
+    drop(server);
+    let mut over_stdio: Vec<OsString> = vec!["--stdio".into(), binary.into()];
+    over_stdio.extend(program.command(&["stdio", "--tools", "smart"]).get_args().map(OsString::from));
+    Ok(vec![
+        ("the smart tools, mcp 2.3 (Python), HTTP".to_owned(), over_http),
+        ("the smart tools, mcp 2.3 (Python), stdio".to_owned(), drive(over_stdio)?),
+    ])
 }
 
 /// JavaScript writes 1.0 as 1.

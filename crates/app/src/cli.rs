@@ -484,8 +484,11 @@ mod tests {
     fn d019_to_d026_every_flag_of_the_table_is_a_flag_of_up() {
         let command = Cli::command();
         let up = command.find_subcommand("up").unwrap();
+        // The one key of the table that every command takes.
+        let everywhere = command.get_arguments().filter(|arg| arg.get_long() == Some("roots"));
+        let arguments = up.get_arguments().chain(everywhere);
         let flags: BTreeSet<String> =
-            up.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
+            arguments.filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
         let known: BTreeSet<String> =
             TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
         let own =

@@ -11,6 +11,8 @@ use crate::api::Call;
 
 /// Results that are read; the rest is counted.
 const MOST_RESULTS: usize = 20;
+/// What is read of one snippet: ours have 2 kB at most.
+const MOST_BYTES: usize = 4096;
 /// Characters of one result.
 const EXCERPT: usize = 200;
 /// Completion tokens unless told otherwise, and at most.
@@ -61,7 +63,11 @@ impl Smart {
             let room = max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS) as usize * LETTERS;
             let results: Vec<Given> = results
                 .iter()
-                .map(|given| Given { path: given.path.clone(), snippet: self.redacted(&given.snippet) })
+                .take(MOST_RESULTS)
+                .map(|given| {
+                    let snippet = &given.snippet[..given.snippet.floor_char_boundary(MOST_BYTES)];
+                    Given { path: given.path.clone(), snippet: self.redacted(snippet) }
+                })
                 .collect();
             let text = summary(query, &results, style, room);
             Ok(Summary { text, prompt_tokens: 0, completion_tokens: 0 })
@@ -122,7 +128,6 @@ fn excerpts(query: &str, results: &[Given]) -> Vec<Excerpt> {
     let mut said = HashSet::new();
     results
         .iter()
-        .take(MOST_RESULTS)
         .filter_map(|result| {
             let text = one_line(&snippet(&result.snippet, &words, EXCERPT).text);
             let name = result.path.rsplit(['/', '\\']).next().unwrap_or(&result.path);

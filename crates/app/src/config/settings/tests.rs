@@ -257,8 +257,9 @@ fn addresses_and_paths_are_checked() {
 #[test]
 fn sets_of_tools_are_known_and_served() {
     assert!(resolve(&["server.tools=dirmcp"]).problems[0].contains("did you mean dir2mcp?"));
-    assert!(resolve(&["server.tools=smart"]).problems[0].contains("not available yet"));
+    assert!(resolve(&["server.tools=files"]).problems[0].contains("not available yet"));
     assert_eq!(resolve(&["server.tools=repo"]).settings.server.tools, ["repo"]);
+    assert_eq!(resolve(&["server.tools=smart"]).settings.server.tools, ["smart"]);
     assert_eq!(resolve(&["server.tools=dir2mcp,DIR2MCP"]).settings.server.tools, ["dir2mcp"]);
     assert!(resolve(&["server.tools=,"]).problems[0].contains("at least one"));
 }
