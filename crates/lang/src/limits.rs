@@ -17,7 +17,8 @@ pub struct Limits {
     /// Declarations nested deeper than this are left out.
     pub max_depth: usize,
     pub max_symbols: usize,
-    /// With 0, uses are not looked for, and that is no shortfall.
+    /// With 0, uses are not looked for, and that is no shortfall. Nor are the insides of functions that declare
+    /// nothing, so that an error there is not noticed.
     pub max_references: usize,
 }
 
