@@ -331,6 +331,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+#[test]
+fn a_chunk_that_comes_back_as_another_kind_is_of_that_kind() {
+    let put = |words: &[usize], code| Step::Put { path: 1, words: words.to_vec(), code };
+    check_history(&[put(&[0, 0, 0, 0, 0, 0, 5], true), put(&[], false), put(&[0; 7], false), Step::Reopen]);
+}
+
 fn check_history(steps: &[Step]) {
     let state = State::new();
     let mut index = state.writer();
