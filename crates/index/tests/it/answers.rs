@@ -64,9 +64,9 @@ fn what_is_looked_up_for_the_best_alone_changes_no_answer() {
     let index = state.writer();
     // One word in every chunk, one in most, two in a few: enough postings that the common ones are not all read.
     let text = |n: usize| {
-        let often = if n % 5 == 0 { "" } else { "beta " };
-        let seldom = if n % 97 == 0 { "gamma " } else { "" };
-        let rare = if n % 301 == 0 { "delta " } else { "" };
+        let often = if n.is_multiple_of(5) { "" } else { "beta " };
+        let seldom = if n.is_multiple_of(97) { "gamma " } else { "" };
+        let rare = if n.is_multiple_of(301) { "delta " } else { "" };
         format!("{}{often}{seldom}{rare}{}", "alpha ".repeat(1 + n % 4), "filler ".repeat(n % 7))
     };
     apply(&index, (0..3_000).map(|n| put(&format!("part{}/{n}.md", n % 9), &text(n))).collect());
