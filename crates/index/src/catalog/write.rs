@@ -510,12 +510,16 @@ impl DocumentWriter<'_> {
             if self.insert(id, rep_id, chunk, text_hash)? {
                 return Ok(Some((ChunkId(id), false)));
             }
-            let (owner, deleted, hash): (i64, bool, Vec<u8>) = self
+            let (owner, deleted, hash, kind): (i64, bool, Vec<u8>, String) = self
                 .tx
-                .prepare_cached("SELECT rep_id, deleted, text_hash FROM chunks WHERE chunk_id = ?1")?
-                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+                .prepare_cached(
+                    "SELECT rep_id, deleted, text_hash, index_kind FROM chunks WHERE chunk_id = ?1",
+                )?
+                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
             if owner == rep_id && deleted {
-                self.revive(id, chunk, text_hash, hash == text_hash)?;
+                // It may come back as another kind.
+                let same_text = hash == text_hash && kind == chunk.kind.as_str();
+                self.revive(id, chunk, text_hash, same_text)?;
                 return Ok(Some((ChunkId(id), false)));
             }
             id = if id >= ChunkId::MAX { 1 } else { id + 1 };

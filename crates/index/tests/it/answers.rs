@@ -59,6 +59,38 @@ fn statistics_are_those_of_the_kind_and_of_the_living() {
 }
 
 #[test]
+fn what_is_looked_up_for_the_best_alone_changes_no_answer() {
+    let state = State::new();
+    let index = state.writer();
+    // One word in every chunk, one in most, two in a few: enough postings that the common ones are not all read.
+    let text = |n: usize| {
+        let often = if n.is_multiple_of(5) { "" } else { "beta " };
+        let seldom = if n.is_multiple_of(97) { "gamma " } else { "" };
+        let rare = if n.is_multiple_of(301) { "delta " } else { "" };
+        format!("{}{often}{seldom}{rare}{}", "alpha ".repeat(1 + n % 4), "filler ".repeat(n % 7))
+    };
+    apply(&index, (0..3_000).map(|n| put(&format!("part{}/{n}.md", n % 9), &text(n))).collect());
+    index.publish().unwrap();
+    let snapshot = index.snapshot();
+    let with_forms =
+        QueryTerm { forms: vec!["beta".into()], form_weight: 0.4, ..QueryTerm::new("alpha", 1.0) };
+    let plain: Vec<QueryTerm> = terms("alpha beta gamma delta");
+    for terms in [plain, vec![QueryTerm::new("delta", 1.0), with_forms, QueryTerm::new("gamma", 0.5)]] {
+        let ask = |limit, admit| {
+            snapshot.lexical(&LexicalQuery { terms: &terms, kind: Some(IndexKind::Text), admit, limit })
+        };
+        let some = |path: &str, _: DocType| path.starts_with("part1/") || path.starts_with("part4/");
+        let all = ask(10_000, None);
+        assert_eq!(all.len(), 3_000);
+        let filtered = ask(10_000, Some(&some));
+        for limit in [1, 5, 10, 30, 60] {
+            assert_eq!(ask(limit, None), all[..limit]);
+            assert_eq!(ask(limit, Some(&some)), filtered[..limit.min(filtered.len())]);
+        }
+    }
+}
+
+#[test]
 fn ties_are_broken_by_path_then_position() {
     let state = State::new();
     let index = state.writer();
@@ -297,6 +329,12 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Reopen),
         1 => Just(Step::Crash),
     ]
+}
+
+#[test]
+fn a_chunk_that_comes_back_as_another_kind_is_of_that_kind() {
+    let put = |words: &[usize], code| Step::Put { path: 1, words: words.to_vec(), code };
+    check_history(&[put(&[0, 0, 0, 0, 0, 0, 5], true), put(&[], false), put(&[0; 7], false), Step::Reopen]);
 }
 
 fn check_history(steps: &[Step]) {

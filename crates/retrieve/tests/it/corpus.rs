@@ -138,6 +138,11 @@ impl Embedder for Words {
     }
 }
 
+/// How near two texts are to this embedder.
+pub(crate) fn nearness(one: &str, other: &str) -> f32 {
+    vector(one).iter().zip(vector(other)).map(|(x, y)| x * y).sum()
+}
+
 fn vector(text: &str) -> Vec<f32> {
     let mut counts = vec![0f32; DIMENSIONS];
     index::tokens::index_tokens(text, &mut |token| {

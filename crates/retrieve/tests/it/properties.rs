@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::{DocType, Filter, IndexChoice, Query};
 use proptest::prelude::*;
 
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, nearness};
 
 const WORDS: &[&str] = &["lantern", "harbour", "ledger", "violin", "glacier", "saddle", "pepper", "orchid"];
 const ENDINGS: &[&str] = &["md", "txt", "rs", "py"];
@@ -60,6 +60,8 @@ proptest! {
         let text = corpus_of(&files);
         let before = ask(&Corpus::new(&text), WORDS[word], 50, Filter::default());
         let unrelated = file(files.len(), &[]);
+        // The embedder of these tests hashes words, and different ones may fall together.
+        prop_assume!(nearness(WORDS[word], unrelated.lines().last().unwrap_or_default()) < 0.3);
         let after = ask(&Corpus::new(&format!("{text}{unrelated}")), WORDS[word], 50, Filter::default());
         let others: Vec<_> = after.into_iter().filter(|path| before.contains(path)).collect();
         prop_assert_eq!(before, others);
