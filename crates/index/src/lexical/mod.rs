@@ -5,6 +5,7 @@ mod directory;
 mod holding;
 mod merge;
 mod search;
+mod spelling;
 mod terms;
 mod view;
 mod writer;
@@ -21,7 +22,8 @@ use crate::tokens;
 
 pub(crate) use holding::holding;
 pub use search::{Bm25, LexicalQuery, QueryTerm};
-pub(crate) use search::{Part, Scratch, documents_with, holders, knows, near, search};
+pub(crate) use search::{Part, Scratch, documents_with, holders, knows, search};
+pub(crate) use spelling::near;
 pub(crate) use view::{LexicalView, Verify, kind_index};
 pub(crate) use writer::{LexicalWriter, NewDoc, Slot};
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use model::spelling::edits;
 use model::{DocType, IndexKind, Ranked};
 use tantivy::DocSet;
 use tantivy::postings::{Postings, TermInfo};
@@ -141,61 +140,6 @@ pub(crate) fn documents_with(view: &LexicalView, token: &str) -> BTreeSet<u32> {
     }
     documents
 }
-
-/// Tokens that a misspelt one may have meant: those of live texts with the same first letter and few edits, nearest
-/// first. Short tokens are their own spelling.
-pub(crate) fn near(view: &LexicalView, token: &str) -> Vec<String> {
-    let length = token.chars().count();
-    let allowed = match length {
-        0..=4 => return Vec::new(),
-        5..=8 => 1,
-        _ => 2,
-    };
-    let Some(first) = token.chars().next() else { return Vec::new() };
-    let first = first.to_string();
-    let letters = letters_of(token.as_bytes());
-    let mut found = BTreeSet::new();
-    for segment in &view.segments {
-        let looked = unpanicked(|| {
-            let mut stream = segment.reader(Part::Body).terms().range().ge(&first).into_stream()?;
-            while stream.advance() && stream.key().starts_with(first.as_bytes()) {
-                // Most are too long or too short, and need not be compared.
-                let bytes = stream.key().len();
-                if bytes.abs_diff(token.len()) > 4 * allowed {
-                    continue;
-                }
-                // And most of the others have other letters: an edit changes two at most.
-                if token.is_ascii()
-                    && stream.key().is_ascii()
-                    && (letters ^ letters_of(stream.key())).count_ones() as usize > 2 * allowed
-                {
-                    continue;
-                }
-                if let Ok(other) = std::str::from_utf8(stream.key())
-                    && other.chars().count().abs_diff(length) <= allowed
-                {
-                    let edits = edits(token, other);
-                    if edits <= allowed {
-                        found.insert((edits, other.to_owned()));
-                    }
-                }
-            }
-            Ok(())
-        });
-        if let Err(error) = looked {
-            tracing::warn!(%error, "a segment of the lexical index cannot be read");
-        }
-    }
-    found.into_iter().map(|(_, token)| token).filter(|token| knows(view, token)).take(NEAR).collect()
-}
-
-/// A bit for each letter that occurs.
-fn letters_of(token: &[u8]) -> u64 {
-    token.iter().fold(0, |set, byte| set | 1 << (byte & 63))
-}
-
-/// Spellings offered for one word.
-const NEAR: usize = 4;
 
 /// In how many live chunks of the scope a token stands in a part: remembered, because counting reads the postings.
 pub(crate) type Counts<'a> = &'a dyn Fn(Part, &str, &mut dyn FnMut() -> u64) -> u64;
