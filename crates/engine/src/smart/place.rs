@@ -84,7 +84,7 @@ fn quote(shown: &str, searched: &[String]) -> Option<String> {
     };
     let clean = |word: &&str| !word.contains(['"', '[', ']']);
     let words: Vec<&str> = shown.split_whitespace().collect();
-    let runs = words.split(|word| !clean(&word)).filter(|run| !run.is_empty());
+    let runs = words.split(|word| !clean(word)).filter(|run| !run.is_empty());
     let best = runs.max_by_key(|run| {
         let known = run.iter().filter(|word| is_searched(word)).count();
         // Of equals the last is taken, so the first has to be the greatest.
