@@ -41,6 +41,12 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     let confined = policy::confine(&wire::confinement(settings));
     let roots = wire::open_roots(settings)?;
     let engine = Arc::clone(&roots.engines()[0]);
+    // A config file that came with a folder may name them; whoever starts the server should see what it serves.
+    if roots.engines().len() > 1 {
+        let further: Vec<String> =
+            roots.engines()[1..].iter().map(|engine| engine.root().display().to_string()).collect();
+        reporter.warn(&format!("the smart tools also serve {} (workspace.roots)", further.join(", ")));
+    }
     for (path, why) in roots.away() {
         reporter.warn(&format!("the root {} is not served: {why}", path.display()));
     }
