@@ -13,6 +13,7 @@ pub struct Breakdown {
     pub coverage: f32,
     pub defines_identifier: f32,
     pub defines_words: f32,
+    pub title: f32,
     pub file_stem: f32,
     pub folders: f32,
     /// The cosine of the query with what the file is called.
@@ -27,7 +28,7 @@ pub struct Breakdown {
 
 impl Breakdown {
     /// Each part by name, in the order of the arithmetic.
-    pub fn parts(&self) -> [(&'static str, f32); 13] {
+    pub fn parts(&self) -> [(&'static str, f32); 14] {
         [
             ("lexical", self.lexical),
             ("vector", self.vector),
@@ -35,6 +36,7 @@ impl Breakdown {
             ("coverage", self.coverage),
             ("defines_identifier", self.defines_identifier),
             ("defines_words", self.defines_words),
+            ("title", self.title),
             ("file_stem", self.file_stem),
             ("folders", self.folders),
             ("called", self.called),

@@ -136,6 +136,7 @@ pub fn rank(
                 + weights.coverage * breakdown.coverage
                 + weights.defines_identifier * breakdown.defines_identifier
                 + weights.defines_words * breakdown.defines_words
+                + weights.title * breakdown.title
                 + weights.file_stem * breakdown.file_stem
                 + weights.folders * breakdown.folders
                 + weights.called * breakdown.called
@@ -213,6 +214,7 @@ fn signals(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> B
         coverage: terms.share_of(all),
         defines_identifier,
         defines_words,
+        title: title(chunk, places, terms),
         file_stem,
         folders,
         phrase: phrases(parsed, &chunk.text),
@@ -272,6 +274,18 @@ fn is_heading(text: &str, at: usize) -> bool {
     let line = text[line_start..at].trim_start();
     line.starts_with('#') && line.trim_start_matches('#').starts_with(' ')
 }
+
+/// How much of the query stands in the title of a document in prose: its first paragraph, where that is short.
+fn title(chunk: &StoredChunk, places: &[Found], terms: &TermWeights<'_>) -> f32 {
+    if chunk.kind != IndexKind::Text || chunk.ordinal > 0 {
+        return 0.0;
+    }
+    let end = chunk.text.find("\n\n").filter(|end| *end <= MAX_TITLE).unwrap_or(0);
+    terms.share_of(places.iter().filter(|place| place.end <= end).map(|place| place.term))
+}
+
+/// A longer first paragraph, in bytes, is text like the rest.
+const MAX_TITLE: usize = 300;
 
 /// The share of the quoted phrases that stand in the text, whatever their case.
 fn phrases(parsed: &Parsed, text: &str) -> f32 {
@@ -445,12 +459,20 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_without_a_word_in_common_needs_to_be_near() {
-        let mut near = candidate(1, "near.md", "synonyms only", 0.0);
-        (near.lexical, near.cosine) = (None, Some(0.9));
-        let mut far = candidate(2, "far.md", "nothing at all", 0.0);
-        (far.lexical, far.cosine) = (None, Some(0.01));
-        assert_eq!(order("query", vec![near, far]), ["near.md"]);
+    fn prose_with_the_words_in_its_title_comes_first() {
+        let prose = |id: i64, path: &str, text: &str| {
+            let mut met = candidate(id, path, text, 5.0);
+            (met.chunk.kind, met.chunk.ordinal) = (IndexKind::Text, 0);
+            met
+        };
+        let mentions = "wings\n\nin a slipstream there is lift";
+        let titled = "lift in a slipstream\n\nof wings";
+        let long = format!("lift in a slipstream {}\n\nof wings", "and so on ".repeat(40));
+        let order = order(
+            "slipstream lift",
+            vec![prose(1, "a", mentions), prose(2, "b", &long), prose(3, "c", titled)],
+        );
+        assert_eq!(order, ["c", "a", "b"]);
     }
 
     #[test]

@@ -47,17 +47,13 @@ pub struct Standing {
     pub is_old: bool,
 }
 
-/// Puts the candidates into their order by path and position, and says how each stands. Those that neither share a word
-/// with the query nor are near it are left out.
+/// Puts the candidates into their order by path and position, and says how each stands.
 pub fn stand<'a>(
     mut leads: Vec<Lead<'a>>,
     share: f32,
     parsed: &Parsed,
     weights: &Weights,
 ) -> Vec<(Lead<'a>, Standing)> {
-    leads.retain(|lead| {
-        lead.lexical.is_some() || lead.cosine.is_some_and(|cosine| cosine >= weights.vector_floor)
-    });
     // Sums of floats depend on their order, so it is fixed before anything is summed.
     leads.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     let best = |score: fn(&Lead<'_>) -> Option<f32>| leads.iter().filter_map(score).fold(0.0_f32, f32::max);

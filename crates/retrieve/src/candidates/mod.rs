@@ -4,8 +4,8 @@ mod lexical;
 mod names;
 mod vector;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use index::{QueryTerm, Snapshot, StoredChunk};
 use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind, Ranked};
@@ -15,7 +15,7 @@ use crate::filter::CompiledFilter;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
 use crate::standing::{Lead, Standing, shortlist, stand};
-use crate::weights::Weights;
+use crate::weights::{self, Weights};
 
 /// A chunk that may be a hit, read.
 #[derive(Debug, Clone)]
@@ -73,9 +73,17 @@ pub(crate) fn gather(question: &Question<'_>, kind: IndexKind) -> Result<Pool, F
         IndexKind::Text => weights.vector_share_text,
     };
     let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
-    gathered.round(&parsed.query_terms(weights), question.limit);
+    let terms = parsed.query_terms(weights);
     if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
-        gathered.once_more()?;
+        let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
+        gathered.find(&terms, limit);
+        gathered.once_more(limit)?;
+        // As many as both rankings would have offered.
+        let kept: HashSet<ChunkId> =
+            gathered.best(2 * question.limit).into_iter().map(|(_, id)| id).collect();
+        gathered.known.retain(|id, _| kept.contains(id));
+    } else {
+        gathered.find(&terms, question.limit);
     }
     let mut leads: Vec<Lead<'_>> = gathered.known.into_values().collect();
     if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
@@ -133,30 +141,22 @@ struct Gathered<'a> {
     question: &'a Question<'a>,
     kind: IndexKind,
     vector: Option<Vec<f32>>,
-    /// What was met in any round, with its scores in the last.
+    /// What the question itself found, with its scores in the last round.
     known: HashMap<ChunkId, Lead<'a>>,
     /// The paths of the documents that were met; none where it may not be shown.
     paths: HashMap<u32, Option<&'a str>>,
 }
 
 impl<'a> Gathered<'a> {
-    /// The chunks that the terms find, and the `nearest` ones.
-    fn round(&mut self, terms: &[QueryTerm], nearest: usize) {
-        let Question { snapshot, filter, limit, weights, .. } = *self.question;
-        for lead in self.known.values_mut() {
-            // What only an earlier round found was still found by words.
-            lead.lexical = lead.lexical.map(|_| 0.0);
-            lead.cosine = None;
-        }
+    /// Meets the chunks that hold one of the terms and those near in meaning.
+    fn find(&mut self, terms: &[QueryTerm], limit: usize) {
+        let Question { snapshot, filter, weights, .. } = *self.question;
         for ranked in lexical::candidates(snapshot, self.kind, terms, filter, limit) {
             if let Some(lead) = self.meet(&ranked) {
                 lead.lexical = Some(ranked.score);
             }
         }
-        // What the words found is wanted with its cosine, however far down the vectors have it.
-        let Some(vector) = self.vector.take() else { return };
-        let known: Vec<ChunkId> = self.known.keys().copied().collect();
-        for ranked in vector::candidates(snapshot, self.kind, &vector, filter, nearest, &known) {
+        for ranked in self.nearest(limit) {
             // The far ones are left at once.
             let is_near = ranked.score >= weights.vector_floor;
             if (is_near || self.known.contains_key(&ranked.chunk))
@@ -165,13 +165,21 @@ impl<'a> Gathered<'a> {
                 lead.cosine = Some(ranked.score);
             }
         }
-        self.vector = Some(vector);
     }
 
-    /// Asks again with the words and the meaning of the best passages.
-    fn once_more(&mut self) -> Result<(), Failure> {
-        let Question { snapshot, embedder, parsed, limit, weights, .. } = *self.question;
-        let best = self.best_passages();
+    /// The nearest chunks, and what the words found, however far down the vectors have it.
+    fn nearest(&self, limit: usize) -> Vec<Ranked> {
+        let Question { snapshot, filter, .. } = *self.question;
+        let Some(vector) = &self.vector else { return Vec::new() };
+        let known: Vec<ChunkId> = self.known.keys().copied().collect();
+        vector::candidates(snapshot, self.kind, vector, filter, limit, &known)
+    }
+
+    /// Scores what was found again, with the words and the meaning of the best passages. What only they would find is no
+    /// hit: it has nothing of the question, and a filter that hides the passages would lose it.
+    fn once_more(&mut self, limit: usize) -> Result<(), Failure> {
+        let Question { snapshot, embedder, parsed, filter, weights, .. } = *self.question;
+        let best = self.best(feedback::PASSAGES);
         let ids: Vec<ChunkId> = best.iter().map(|(_, id)| *id).collect();
         let chunks = snapshot.chunks(&ids).map_err(Failure::from)?;
         let score =
@@ -179,14 +187,21 @@ impl<'a> Gathered<'a> {
         let passages: Vec<(f32, &StoredChunk)> =
             chunks.iter().filter_map(|chunk| Some((score(chunk)?, chunk))).collect();
         let terms = feedback::expanded(snapshot, parsed, &passages, weights);
-        let nearest = match self.vector.as_mut().filter(|_| !embedder.is_costly()) {
-            Some(vector) => {
-                feedback::lean(vector, embedder, self.kind, &passages, weights);
-                limit
+        // What is too far down now was still found by words.
+        self.known.values_mut().for_each(|lead| lead.lexical = lead.lexical.map(|_| 0.0));
+        for ranked in lexical::candidates(snapshot, self.kind, &terms, filter, limit) {
+            if let Some(lead) = self.known.get_mut(&ranked.chunk) {
+                lead.lexical = Some(ranked.score);
             }
-            None => 0,
-        };
-        self.round(&terms, nearest);
+        }
+        if let Some(vector) = self.vector.as_mut().filter(|_| !embedder.is_costly()) {
+            feedback::lean(vector, embedder, self.kind, &passages, weights);
+            for ranked in self.nearest(0) {
+                if let Some(lead) = self.known.get_mut(&ranked.chunk) {
+                    lead.cosine = Some(ranked.score);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -211,8 +226,8 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// The passages to believe: the best by words and vectors together.
-    fn best_passages(&self) -> Vec<(f32, ChunkId)> {
+    /// The best so far, by words and vectors together.
+    fn best(&self, count: usize) -> Vec<(f32, ChunkId)> {
         let best = |score: fn(&Lead<'_>) -> Option<f32>| {
             self.known.values().filter_map(score).fold(f32::MIN_POSITIVE, f32::max)
         };
@@ -231,7 +246,7 @@ impl<'a> Gathered<'a> {
             let place = |lead: &Lead<'a>| (lead.path, lead.ordinal, lead.id);
             b.total_cmp(a).then_with(|| place(one).cmp(&place(other)))
         });
-        scored.truncate(feedback::PASSAGES);
+        scored.truncate(count);
         scored.into_iter().map(|(score, lead)| (score, lead.id)).collect()
     }
 }

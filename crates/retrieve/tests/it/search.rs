@@ -216,3 +216,15 @@ fn d113_the_extractive_answer_cites_what_it_quotes() {
         assert!(extracted.text.contains(&citation.to_string()));
     }
 }
+
+#[test]
+fn what_only_the_best_passages_have_in_common_with_it_is_no_hit() {
+    let corpus = Corpus::new(
+        "//- answer.txt
+lantern ledger ledger lantern lantern lantern
+//- far.md
+lantern saddle pepper orchid walnut thimble gravel
+",
+    );
+    assert_eq!(corpus.paths("ledger violin glacier"), ["answer.txt"]);
+}
