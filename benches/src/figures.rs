@@ -12,12 +12,7 @@ impl Report {
     pub(crate) fn new(tree: &Path) -> Report {
         // The name tells what it is; where it lies on this machine does not matter.
         let name = tree.file_name().unwrap_or_default().to_string_lossy();
-        let tree = if name.starts_with("index.") || tree.ends_with("registry/src") {
-            "the sources of all dependencies of this project, as cargo unpacks them".to_owned()
-        } else {
-            format!("`{name}`")
-        };
-        Report { page: Page::new(tree) }
+        Report { page: Page::new(format!("`{name}`")) }
     }
 
     /// A figure with a goal that is met when the value is at most the limit.

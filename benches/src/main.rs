@@ -31,6 +31,8 @@ struct Setting {
     binary: PathBuf,
     /// The folder that is indexed.
     tree: PathBuf,
+    /// A folder with about a hundred thousand chunks.
+    large: PathBuf,
     /// For state directories and generated folders; ends with the program.
     scratch: testkit::Folder,
 }
@@ -72,10 +74,8 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
         (position < args.len()).then(|| args.remove(position))
     };
     let binary = PathBuf::from(value("--binary").ok_or("--binary is missing")?);
-    let tree = match value("--tree") {
-        Some(path) => PathBuf::from(path),
-        None => registry().ok_or("--tree PATH is missing, and there is no cargo registry to take instead")?,
-    };
+    let tree = PathBuf::from(value("--tree").ok_or("--tree is missing")?);
+    let large = PathBuf::from(value("--large").ok_or("--large is missing")?);
     let mut only = Vec::new();
     while let Some(name) = value("--only") {
         only.push(name);
@@ -89,7 +89,7 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
     if let Some(arg) = args.first() {
         return Err(format!("unknown argument {arg:?}"));
     }
-    let setting = Setting { binary, tree, scratch: testkit::Folder::empty() };
+    let setting = Setting { binary, tree, large, scratch: testkit::Folder::empty() };
 
     let mut report = Report::new(&setting.tree);
     let wanted = |name: &str, asked: bool| {
@@ -144,15 +144,6 @@ fn finish(measured: Page, whole: bool, of_tree: bool, write: bool) -> Result<(),
     std::fs::create_dir_all("docs").and_then(|()| std::fs::write(path, page.text())).map_err(text)?;
     println!("wrote {}", path.display());
     Ok(())
-}
-
-/// The sources of all dependencies: a large real tree that is there wherever this was built.
-fn registry() -> Option<PathBuf> {
-    let home = std::env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))?;
-    let sources = home.join("registry/src");
-    std::fs::read_dir(sources).ok()?.flatten().map(|entry| entry.path()).find(|path| path.is_dir())
 }
 
 fn text(error: std::io::Error) -> String {

@@ -28,7 +28,7 @@ const LIMITS: [usize; 2] = [50, 400];
 const DOCUMENTS_PER_BATCH: usize = 50;
 
 pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<(), String> {
-    let text = Text::of(&setting.tree)?;
+    let text = Text::of(&setting.large)?;
     let questions = text.questions();
     let dir = setting.scratch.outside().join("vectors");
     let index = Index::open(Open {
@@ -39,7 +39,7 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<(), Stri
     })
     .map_err(|error| error.to_string())?;
     let mut table = String::from(
-        "## Vectors\n\nPassages of the tree, embedded by the built-in table; the questions are comments in it. A scan of every \
+        "## Vectors\n\nPassages of several packages, embedded by the built-in table; the questions are comments in them. A scan of every \
          vector, and the search as it is: from some tens of thousands of vectors on it looks at sketches first. Recall is the share of the \
          scan's best that the search finds; filtered, for a quarter of the documents. Times are CPU time of one thread, in the mean.\n\n\
          | vectors | limit | scan ms | search ms | ratio | first search ms | recall@10 | recall@limit | filtered |\n\

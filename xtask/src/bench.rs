@@ -18,6 +18,11 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
         bench.arg("--semble").arg(semble.programs).arg("--semble-script").arg(semble.script);
         bench.arg("--semble-model").arg(semble.model);
     }
+    let trees = tools::install_trees()?;
+    bench.arg("--large").arg(trees.large);
+    if !args.0.iter().any(|arg| arg == "--tree") {
+        bench.arg("--tree").arg(trees.one);
+    }
     bench.args(std::mem::take(&mut args.0));
     run_command(&mut bench)
 }

@@ -86,3 +86,9 @@ fn describe(command: &Command) -> String {
     }
     text
 }
+
+/// What a folder holds.
+pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{exists, run, target, workspace};
+use crate::process::{exists, list, run, target, workspace};
 
 /// Where the tools are.
 pub(crate) struct Tools {
@@ -46,6 +46,45 @@ pub(crate) fn install() -> Result<Tools, String> {
         python_2: python("mcp-2.3", &clients.join("python/requirements-2.3.txt"))?,
         node_modules: modules,
     })
+}
+
+/// What the bench indexes: packages of these versions, so that it is the same everywhere.
+pub(crate) struct Trees {
+    /// One source distribution.
+    pub one: PathBuf,
+    /// Several packages as they are installed, about 100,000 chunks.
+    pub large: PathBuf,
+}
+
+pub(crate) fn install_trees() -> Result<Trees, String> {
+    let (tools, pins) = (target().join("tools"), workspace().join("benches/trees"));
+    let interpreter = python("mcp-1.30", &workspace().join("clients/python/requirements-1.30.txt"))?;
+    let pip = |command: &str| {
+        let mut pip = Command::new(&interpreter);
+        pip.args(["-m", "pip", command, "--quiet", "--disable-pip-version-check", "--no-deps"]);
+        pip
+    };
+    let (folder, pinned) = (tools.join("tree"), pins.join("tree.txt"));
+    unless_stamped(&folder, &pinned, || {
+        let mut download = pip("download");
+        download.args(["--no-binary", ":all:", "--dest"]).arg(&folder);
+        run(download.arg("--requirement").arg(&pinned))?;
+        for archive in list(&folder)? {
+            run(Command::new("tar").arg("xf").arg(&archive).arg("--directory").arg(&folder))?;
+            fs::remove_file(&archive).map_err(|error| format!("{}: {error}", archive.display()))?;
+        }
+        Ok(())
+    })?;
+    let one = list(&folder)?.into_iter().find(|path| path.is_dir());
+    let one = one.ok_or_else(|| format!("{}: no package was unpacked here", folder.display()))?;
+
+    let (folder, pinned) = (tools.join("large"), pins.join("large.txt"));
+    unless_stamped(&folder, &pinned, || {
+        let mut install = pip("install");
+        install.args(["--no-compile", "--only-binary", ":all:", "--target"]).arg(folder.join("packages"));
+        run(install.arg("--requirement").arg(&pinned))
+    })?;
+    Ok(Trees { one, large: folder.join("packages") })
 }
 
 /// The peer that the bench measures beside us.
