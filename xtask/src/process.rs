@@ -81,8 +81,10 @@ fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let mut text = program.to_string_lossy().into_owned();
     for arg in command.get_args() {
+        let arg = arg.to_string_lossy();
         text.push(' ');
-        text.push_str(&arg.to_string_lossy());
+        // A program that is handed over as text would fill the screen.
+        text.push_str(if arg.contains('\n') { "…" } else { &arg });
     }
     text
 }

@@ -38,6 +38,7 @@ const NO_SIGNALS: &[&str] = &[
     "coverage=0",
     "defines_identifier=0",
     "defines_words=0",
+    "title=0",
     "file_stem=0",
     "folders=0",
     "coherence=0",
@@ -45,7 +46,7 @@ const NO_SIGNALS: &[&str] = &[
 ];
 
 /// What is switched off in turn, and how.
-const ABLATIONS: [(&str, &[&[&str]]); 14] = [
+const ABLATIONS: [(&str, &[&[&str]]); 15] = [
     ("words only", &[NO_VECTORS]),
     ("words alone, no signal", &[NO_VECTORS, NO_SIGNALS]),
     ("vectors alone, no signal", &[NO_WORDS, NO_SIGNALS]),
@@ -53,6 +54,7 @@ const ABLATIONS: [(&str, &[&[&str]]); 14] = [
     ("no words from the best passages", &[&["feedback=0"]]),
     ("no leaning on the best passages", &[&["lean=0"]]),
     ("no definitions", &[&["defines_identifier=0", "defines_words=0"]]),
+    ("no titles of prose", &[&["title=0"]]),
     ("no file names", &[&["file_stem=0"]]),
     ("no folder names", &[&["folders=0"]]),
     ("no meaning of names", &[&["called=0"]]),
