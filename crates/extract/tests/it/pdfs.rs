@@ -25,6 +25,16 @@ fn words_by_kerning_and_by_place() {
 }
 
 #[test]
+fn blanks_that_ghostscript_writes_as_spacing() {
+    let apart = "BT /F 10 Tf 50 700 Td (memor) Tj 2.78 Tc [(ya) 278] TJ 0 Tc (llocation) Tj ET";
+    let closed = "BT /F 10 Tf 50 680 Td (libr) Tj -2.48 Tw (ar y) Tj ET";
+    let wide = "BT /F 10 Tf 3 Tc 0 Tw 50 660 Td (HEADING) Tj 80 0 Td (OF) Tj ET";
+    let content = [apart, closed, wide].join(" ");
+    let expected = ["page 1: memory allocation//library//HEADING OF"];
+    assert_eq!(lines(&read("a.pdf", &pages(&[&content]))), expected);
+}
+
+#[test]
 fn columns_are_read_one_after_the_other() {
     let mut content =
         "BT /F 14 Tf 120 760 Td (A heading that reaches over both of the columns) Tj ET ".to_owned();

@@ -89,6 +89,8 @@ pub(super) struct Interpreter<'f, 'a> {
     saved: Vec<State>,
     text: Matrix,
     line: Matrix,
+    /// The spacing of letters is another than the text before had.
+    respaced: bool,
     /// Texts that stand for what is shown, from nested marks; `Some("")` once the text is given.
     actual: Vec<Option<String>>,
     pub(super) shown: Shown,
@@ -98,6 +100,8 @@ pub(super) struct Interpreter<'f, 'a> {
 const MOST_FORMS: u32 = 12;
 const MOST_SAVED: usize = 512;
 const MOST_GLYPHS: usize = 2_000_000;
+/// What is left of a blank, in sizes of the font, where it is none.
+const NO_BLANK: f64 = 0.08;
 
 impl<'f, 'a> Interpreter<'f, 'a> {
     pub(super) fn new(file: &'f File<'a>, fonts: &'f mut Fonts, ctm: Matrix) -> Interpreter<'f, 'a> {
@@ -119,6 +123,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             saved: Vec::new(),
             text: Matrix::ONE,
             line: Matrix::ONE,
+            respaced: false,
             actual: Vec::new(),
             shown: Shown::default(),
         }
@@ -157,17 +162,17 @@ impl<'f, 'a> Interpreter<'f, 'a> {
     fn operator(&mut self, word: &[u8], operands: &[Object], resources: &Dict, depth: u32) -> Outcome {
         let number = |index: usize| operands.get(index).and_then(Object::number).unwrap_or(0.0);
         match word {
-            b"Tj" => self.show(operands.first())?,
+            b"Tj" => self.show_one(operands.first())?,
             b"TJ" => self.show_all(operands.first())?,
             b"'" => {
                 self.next_line(0.0, -self.state.leading);
-                self.show(operands.first())?;
+                self.show_one(operands.first())?;
             }
             b"\"" => {
                 self.state.word_space = number(0);
-                self.state.char_space = number(1);
+                self.space_letters(number(1));
                 self.next_line(0.0, -self.state.leading);
-                self.show(operands.get(2))?;
+                self.show_one(operands.get(2))?;
             }
             b"Td" => self.next_line(number(0), number(1)),
             b"TD" => {
@@ -189,7 +194,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                     self.state.font = self.font(name, resources)?;
                 }
             }
-            b"Tc" => self.state.char_space = number(0),
+            b"Tc" => self.space_letters(number(0)),
             b"Tw" => self.state.word_space = number(0),
             b"Tz" => self.state.scale = number(0) / 100.0,
             b"TL" => self.state.leading = number(0),
@@ -319,7 +324,19 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                 other => self.show(Some(other))?,
             }
         }
+        self.respaced = false;
         Ok(())
+    }
+
+    fn show_one(&mut self, string: Option<&Object>) -> Outcome {
+        self.show(string)?;
+        self.respaced = false;
+        Ok(())
+    }
+
+    fn space_letters(&mut self, space: f64) {
+        self.respaced |= space != self.state.char_space;
+        self.state.char_space = space;
     }
 
     fn show(&mut self, string: Option<&Object>) -> Outcome {
@@ -334,13 +351,20 @@ impl<'f, 'a> Interpreter<'f, 'a> {
         let stretch = a.hypot(b);
         let mut x = 0.0;
         let mut y = 0.0;
+        // Ghostscript writes the end of one word and the beginning of the next with the blank as their spacing.
+        let mut letters = 0;
+        if self.respaced && bytes.len() <= 4 {
+            font.chars(bytes, |_| letters += 1);
+        }
+        let is_word_gap = letters == 2;
         let (actual, shown) = (&mut self.actual, &mut self.shown);
         font.chars(bytes, |one| {
             let width = f64::from(one.width) / 1000.0 * size;
             let blank = if one.is_blank { word_space } else { 0.0 };
             let start = device.apply(x, y + rise);
             // Spacing between letters belongs to them, or a widely set word falls apart.
-            let letter = if one.is_blank { 0.0 } else { char_space.clamp(0.0, size.abs() * 0.4) };
+            let of_letter = !one.is_blank && !is_word_gap;
+            let letter = if of_letter { char_space.clamp(0.0, size.abs() * 0.4) } else { 0.0 };
             let end = if font.vertical {
                 y -= size + char_space + blank;
                 device.apply(x, y + rise)
@@ -349,6 +373,10 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                 x += (width + char_space + blank) * scale;
                 end
             };
+            // The same program closes a word up by a blank that is drawn back over itself.
+            if one.is_blank && blank < 0.0 && width + char_space + blank < size.abs() * NO_BLANK {
+                return;
+            }
             let replaced = actual.iter_mut().rev().find_map(Option::as_mut);
             let text: Option<Cow<'_, str>> = match replaced {
                 Some(text) => Some(std::mem::take(text).into()),
