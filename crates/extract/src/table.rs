@@ -33,6 +33,76 @@ pub(crate) fn push_row(out: &mut String, cells: &[impl AsRef<str>]) {
     out.push_str("|\n");
 }
 
+/// The tables of a text that have begun and not ended, the innermost last.
+#[derive(Default)]
+pub(crate) struct OpenTables(Vec<Begun>);
+
+#[derive(Default)]
+struct Begun {
+    rows: Vec<Row>,
+    row: Row,
+    cell: String,
+}
+
+impl Begun {
+    fn add(&mut self, text: &str) {
+        if !self.cell.is_empty() && !text.is_empty() {
+            self.cell.push(' ');
+        }
+        self.cell.push_str(text);
+    }
+}
+
+impl OpenTables {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.0.push(Begun::default());
+    }
+
+    /// Puts a paragraph into the cell that it stands in; false if it stands in none.
+    pub(crate) fn take(&mut self, text: &str) -> bool {
+        let table = self.0.last_mut();
+        table.map(|table| table.add(text)).is_some()
+    }
+
+    pub(crate) fn end_cell(&mut self) {
+        if let Some(table) = self.0.last_mut() {
+            let cell = std::mem::take(&mut table.cell);
+            table.row.push(cell);
+        }
+    }
+
+    pub(crate) fn end_row(&mut self) {
+        if let Some(table) = self.0.last_mut() {
+            let row = std::mem::take(&mut table.row);
+            table.rows.push(row);
+        }
+    }
+
+    /// The rows of the table; none of one in a cell, which is text of the cell.
+    pub(crate) fn end(&mut self) -> Option<Vec<Row>> {
+        let table = self.0.pop()?;
+        match self.0.last_mut() {
+            Some(outer) => {
+                table.rows.into_iter().flatten().for_each(|cell| outer.add(&cell));
+                None
+            }
+            None => Some(table.rows),
+        }
+    }
+
+    /// The rows of a file that was cut within its tables.
+    pub(crate) fn rest(self) -> impl Iterator<Item = Vec<Row>> {
+        self.0.into_iter().map(|Begun { mut rows, row, cell }| {
+            rows.extend([row, vec![cell]]);
+            rows
+        })
+    }
+}
+
 /// Gathers the rows of one sheet into units of a size that one can read.
 pub(crate) struct RowBlocks {
     sheet: Option<String>,

@@ -6,7 +6,7 @@ use crate::container::zip::Zip;
 use crate::formats::ooxml::{self, Relations};
 use crate::sections::Sections;
 use crate::sink::{Outcome, Sink};
-use crate::table::Row;
+use crate::table::OpenTables;
 use crate::xml::{Tag, Token, Xml};
 
 pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
@@ -99,13 +99,6 @@ struct Paragraph {
     breaks_after: u32,
 }
 
-#[derive(Default)]
-struct Table {
-    rows: Vec<Row>,
-    row: Row,
-    cell: String,
-}
-
 fn body(
     text: &str,
     relations: &Relations,
@@ -121,7 +114,7 @@ fn body(
     let meter = sink.meter.clone();
     let mut xml = Xml::new(text, &meter);
     let mut paragraphs: Vec<Paragraph> = Vec::new();
-    let mut tables: Vec<Table> = Vec::new();
+    let mut tables = OpenTables::default();
     let mut open_links: Vec<(usize, Option<String>)> = Vec::new();
     while let Some(token) = xml.next()? {
         match token {
@@ -188,7 +181,7 @@ fn body(
                         sections.verbatim(&format!("{author}: "));
                     }
                 }
-                "tbl" => tables.push(Table::default()),
+                "tbl" => tables.begin(),
                 // A second version of what was just read, deleted text, and properties.
                 "Fallback" | "del" | "moveFrom" | "rPr" | "tblPr" | "trPr" | "tcPr" | "sectPr"
                 | "instrText" | "delText" => xml.skip()?,
@@ -207,28 +200,11 @@ fn body(
                         ooxml::link(&mut paragraph.text, start, &address);
                     }
                 }
-                "tc" => {
-                    if let Some(table) = tables.last_mut() {
-                        let cell = std::mem::take(&mut table.cell);
-                        table.row.push(cell);
-                    }
-                }
-                "tr" => {
-                    if let Some(table) = tables.last_mut() {
-                        let row = std::mem::take(&mut table.row);
-                        table.rows.push(row);
-                    }
-                }
+                "tc" => tables.end_cell(),
+                "tr" => tables.end_row(),
                 "tbl" => {
-                    if let Some(table) = tables.pop() {
-                        match tables.last_mut() {
-                            // A table in a cell is text of the cell.
-                            Some(outer) => {
-                                let words = table.rows.into_iter().flatten();
-                                words.for_each(|cell| add(&mut outer.cell, &cell));
-                            }
-                            None => sections.table(&table.rows),
-                        }
+                    if let Some(rows) = tables.end() {
+                        sections.table(&rows);
                     }
                 }
                 _ => {}
@@ -240,10 +216,7 @@ fn body(
     while let Some(paragraph) = paragraphs.pop() {
         end_paragraph(paragraph, &mut tables, sections, sink)?;
     }
-    for table in tables {
-        sections.table(&table.rows);
-        sections.table(&[table.row, vec![table.cell]]);
-    }
+    tables.rest().for_each(|rows| sections.table(&rows));
     Ok(())
 }
 
@@ -251,13 +224,6 @@ fn push(paragraphs: &mut [Paragraph], text: &str) {
     if let Some(paragraph) = paragraphs.last_mut() {
         paragraph.text.push_str(text);
     }
-}
-
-fn add(cell: &mut String, text: &str) {
-    if !cell.is_empty() && !text.is_empty() {
-        cell.push(' ');
-    }
-    cell.push_str(text);
 }
 
 /// A page ends within a paragraph: what was written of it belongs to the page before.
@@ -273,12 +239,11 @@ fn break_page(paragraphs: &mut [Paragraph], sections: &mut Sections, sink: &mut 
 
 fn end_paragraph(
     paragraph: Paragraph,
-    tables: &mut [Table],
+    tables: &mut OpenTables,
     sections: &mut Sections,
     sink: &mut Sink,
 ) -> Outcome {
-    if let Some(table) = tables.last_mut() {
-        add(&mut table.cell, paragraph.text.trim());
+    if tables.take(paragraph.text.trim()) {
         return Ok(());
     }
     match (paragraph.level, paragraph.item) {

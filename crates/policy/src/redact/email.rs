@@ -31,7 +31,7 @@ fn around(text: &str, sign: usize, after: usize) -> Option<(usize, usize)> {
     let end = after + host(&text[after..])?;
     let (before, behind) = (&text[..start], &text[end..]);
     // `ssh://git@host.com/…`: the user of a URL, not an address. `mailto://` exists, too.
-    let user = before.ends_with("://") && !before.to_ascii_lowercase_tail(9).ends_with("mailto://");
+    let user = before.ends_with("://") && !small_tail(before, 9).ends_with("mailto://");
     let name = &text[start..sign];
     (!user && !is_place(behind) && !is_code(name, &text[after..end], behind)).then_some((start, end))
 }
@@ -139,24 +139,18 @@ fn compile(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns are constants, compiled by the tests")
 }
 
-trait Tail {
-    fn to_ascii_lowercase_tail(&self, most: usize) -> String;
-}
-
-impl Tail for str {
-    fn to_ascii_lowercase_tail(&self, most: usize) -> String {
-        self[self.floor_char_boundary(self.len().saturating_sub(most))..].to_ascii_lowercase()
-    }
+/// The last bytes, about so many, in small letters.
+fn small_tail(text: &str, most: usize) -> String {
+    text[text.floor_char_boundary(text.len().saturating_sub(most))..].to_ascii_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::found_by;
 
     fn found(text: &str) -> Vec<&str> {
-        let mut spans = Vec::new();
-        find(text, &mut spans);
-        spans.iter().map(|span| &text[span.start..span.end]).collect()
+        found_by(find, text)
     }
 
     #[test]

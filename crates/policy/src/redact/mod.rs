@@ -240,6 +240,14 @@ impl Origin {
     }
 }
 
+/// What a search for one kind of item finds.
+#[cfg(test)]
+fn found_by(find: fn(&str, &mut Vec<Span>), text: &str) -> Vec<&str> {
+    let mut spans = Vec::new();
+    find(text, &mut spans);
+    spans.iter().map(|span| &text[span.start..span.end]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

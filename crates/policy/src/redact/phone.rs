@@ -400,11 +400,10 @@ fn compile(pattern: &str) -> Regex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::found_by;
 
     fn found(text: &str) -> Vec<&str> {
-        let mut spans = Vec::new();
-        find(text, &mut spans);
-        spans.iter().map(|span| &text[span.start..span.end]).collect()
+        found_by(find, text)
     }
 
     #[test]
