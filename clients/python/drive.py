@@ -135,6 +135,11 @@ def main():
     parser.add_argument("--query", required=True)
     parser.add_argument("--path", required=True)
     parser.add_argument("--era", choices=["legacy", "modern"], default="modern")
+    run(parser, drive, timeout=60)
+
+
+def run(parser, drive, timeout):
+    """Drives a server that the arguments name, and exits 1 if a check failed."""
     parser.add_argument("--url")
     parser.add_argument("--token-file")
     parser.add_argument("--stdio", nargs=argparse.REMAINDER)
@@ -144,7 +149,7 @@ def main():
         with open(options.token_file, encoding="utf-8") as file:
             options.headers["Authorization"] = f"Bearer {file.read().strip()}"
     try:
-        asyncio.run(asyncio.wait_for(drive(options), timeout=60))
+        asyncio.run(asyncio.wait_for(drive(options), timeout=timeout))
     except Failed:
         sys.exit(1)
     except BaseExceptionGroup as group:

@@ -10,9 +10,8 @@ check and exits 1 if one failed.
 import argparse
 import asyncio
 import os
-import sys
 
-from drive import check, connect_2, Failed, is_error, structured
+from drive import check, connect_2, is_error, run, structured
 
 NOTES = 1000
 
@@ -68,22 +67,8 @@ async def drive(options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", required=True)
-    parser.add_argument("--url")
-    parser.add_argument("--token-file")
-    parser.add_argument("--stdio", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
-    options.era, options.headers = "modern", {}
-    if options.token_file:
-        with open(options.token_file, encoding="utf-8") as file:
-            options.headers["Authorization"] = f"Bearer {file.read().strip()}"
-    try:
-        asyncio.run(asyncio.wait_for(drive(options), timeout=120))
-    except Failed:
-        sys.exit(1)
-    except BaseExceptionGroup as group:
-        if group.subgroup(Failed) is None:
-            raise
-        sys.exit(1)
+    parser.set_defaults(era="modern")
+    run(parser, drive, timeout=120)
 
 
 if __name__ == "__main__":

@@ -263,6 +263,19 @@ pub(crate) mod tests {
         }
     }
 
+    /// What holds for the tools of every contract.
+    pub(crate) fn assert_well_formed(specs: &[Spec], published: &dyn Fn(&Value) -> Map<String, Value>) {
+        for spec in specs {
+            assert!(!spec.description.is_empty(), "{}", spec.name);
+            assert_eq!((spec.input)()["additionalProperties"], false, "{}", spec.name);
+            for document in [(spec.input)(), (spec.output)(), published(&(spec.output)()).into()] {
+                assert_eq!(document["type"], "object", "{}", spec.name);
+                assert!(jsonschema::meta::is_valid(&document), "{}", spec.name);
+                assert!(Schema::compile(document).is_ok(), "{}", spec.name);
+            }
+        }
+    }
+
     /// What `tools/list` shows of a contract, as a page that a reviewer reads.
     pub(crate) fn listed(
         schema_version: u32,
