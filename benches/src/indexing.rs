@@ -12,6 +12,7 @@ use crate::figures::Report;
 use crate::measure::{best, cpu_of, megabytes, milliseconds, quantile, run, size_of};
 
 const BUILDS: usize = 5;
+const COUNTS_PER_BUILD: usize = 5;
 const RESCANS: usize = 15;
 
 /// Returns the state directory with the finished index of the tree.
@@ -27,7 +28,7 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<PathBuf,
     // By turns: what disturbs one disturbs the other.
     let mut counts = Vec::new();
     let whole = best(BUILDS, || {
-        for _ in 0..5 {
+        for _ in 0..COUNTS_PER_BUILD {
             counts.push(rg(&["--count", "xylophonist"])?.cpu);
         }
         if state.exists() {

@@ -20,7 +20,7 @@ pub(crate) fn warm_search(setting: &Setting, report: &mut Report) -> Result<(), 
         program.json(&["status", "--json"])["snapshot"]["indexing"]["chunks_total"].as_u64().unwrap_or(0);
     let mut took = inside::search(tree, &state, &queries::of_tree(tree, 2_200)?)?;
     let detail = format!(
-        "{chunks} chunks of six Python packages, 2000 different queries of two to six words; \
+        "{chunks} chunks of several packages, 2000 different queries of two to six words; \
          99th percentile {:.1} ms, median CPU time {:.2} ms",
         milliseconds(took.worst()),
         milliseconds(took.median_cpu())

@@ -1,11 +1,12 @@
 //! Which documents hold which words of a question, in their texts or their paths: for whoever counts, filters or pages
 //! through documents instead of ranking passages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 
 use tantivy::schema::IndexRecordOption;
 
-use super::search::Part;
+use super::gather::Part;
 use super::view::{ALIVE, LexicalView, SegmentView, unpanicked};
 
 /// Words of one question that are told apart.
@@ -96,4 +97,53 @@ fn note(found: &mut HashMap<u32, Holding>, segment: &SegmentView, entry: u32, te
             }
         })
         .or_insert(new);
+}
+
+/// Whether a token stands in any live text. What stood in deleted ones must not be known: answers do not depend on the
+/// past.
+pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
+    let mut lives = false;
+    each_live(view, token, |_, _| {
+        lives = true;
+        ControlFlow::Break(())
+    });
+    lives
+}
+
+/// The documents in whose live texts a token stands.
+pub(crate) fn documents_with(view: &LexicalView, token: &str) -> BTreeSet<u32> {
+    let mut documents = BTreeSet::new();
+    each_live(view, token, |segment, entry| {
+        documents.insert(segment.docs[entry as usize]);
+        ControlFlow::Continue(())
+    });
+    documents
+}
+
+/// Looks at the live entries in whose texts a token stands, until it has seen enough. A segment that cannot be read is left
+/// out.
+fn each_live(view: &LexicalView, token: &str, mut look: impl FnMut(&SegmentView, u32) -> ControlFlow<()>) {
+    let (postings, _) = view.terms.of(&view.segments, Part::Body, token);
+    for posting in postings.iter() {
+        let segment = &view.segments[posting.segment];
+        let looked = unpanicked(|| {
+            let reader = segment.reader(Part::Body);
+            let mut blocks =
+                reader.read_block_postings_from_terminfo(&posting.info, IndexRecordOption::Basic)?;
+            while !blocks.docs().is_empty() {
+                for &entry in blocks.docs() {
+                    if segment.packed[entry as usize] & ALIVE != 0 && look(segment, entry).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                blocks.advance();
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        match looked {
+            Ok(ControlFlow::Break(())) => return,
+            Ok(ControlFlow::Continue(())) => {}
+            Err(error) => tracing::warn!(%error, "a segment of the lexical index cannot be read"),
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! count live chunks only and an answer does not depend on how the index came to be.
 
 mod directory;
+mod gather;
 mod holding;
 mod merge;
 mod search;
@@ -20,9 +21,10 @@ use tantivy::{Index, IndexSettings};
 use crate::error::IndexError;
 use crate::tokens;
 
-pub(crate) use holding::holding;
+pub(crate) use gather::{Part, Scratch, holders};
+pub(crate) use holding::{documents_with, holding, knows};
+pub(crate) use search::search;
 pub use search::{Bm25, LexicalQuery, QueryTerm};
-pub(crate) use search::{Part, Scratch, documents_with, holders, knows, search};
 pub(crate) use spelling::near;
 pub(crate) use view::{LexicalView, Verify, kind_index};
 pub(crate) use writer::{LexicalWriter, NewDoc, Slot};

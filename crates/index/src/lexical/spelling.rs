@@ -8,7 +8,8 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STAT
 use model::spelling::edits;
 use tantivy_fst::Automaton;
 
-use super::search::{Part, knows};
+use super::gather::Part;
+use super::holding::knows;
 use super::view::{LexicalView, unpanicked};
 
 /// Spellings offered for one word.

@@ -10,7 +10,7 @@ use tantivy::Term;
 use tantivy::postings::TermInfo;
 use tantivy::schema::Field;
 
-use super::search::Part;
+use super::gather::Part;
 use super::view::{SegmentView, unpanicked};
 
 /// Remembered tokens of each part; together some megabytes.

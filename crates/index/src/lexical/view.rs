@@ -9,7 +9,7 @@ use tantivy::directory::error::OpenReadError;
 use tantivy::index::{SegmentComponent, SegmentId, SegmentMeta};
 use tantivy::{InvertedIndexReader, Opstamp, SegmentReader, TantivyError};
 
-use super::search::Part;
+use super::gather::Part;
 use super::terms::Terms;
 use super::{CHUNK, DOC, LENGTH, Lexical, ORDINAL, Payload};
 use crate::error::IndexError;
