@@ -1,11 +1,54 @@
-//! The named character references of HTML 4 and the most used of HTML 5, in order of their names.
+//! The character references of HTML: numbers, and the names of HTML 4 and the most used of HTML 5.
+
+/// Character references replaced.
+pub(super) fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let end = rest.bytes().take(32).position(|byte| !byte.is_ascii_alphanumeric() && byte != b'#');
+        let name = &rest[..end.unwrap_or(rest.len().min(32)).min(rest.len())];
+        let character = match name.strip_prefix('#') {
+            Some(number) => {
+                let hexadecimal = number.strip_prefix(['x', 'X']);
+                let code = match hexadecimal {
+                    Some(digits) => u32::from_str_radix(digits, 16).ok(),
+                    None => number.parse().ok(),
+                };
+                code.map(numbered)
+            }
+            None => named(name),
+        };
+        match character {
+            Some(character) => {
+                out.push(character);
+                rest = &rest[name.len()..];
+                rest = rest.strip_prefix(';').unwrap_or(rest);
+            }
+            None => out.push('&'),
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Numbers from 128 to 159 mean the Windows page, as in every browser.
+fn numbered(code: u32) -> char {
+    if let Ok(byte @ 0x80..=0x9F) = u8::try_from(code) {
+        let text = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&[byte]).0.into_owned();
+        return text.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
+    }
+    char::from_u32(code).filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER)
+}
 
 /// The character that `&name;` stands for.
-pub(super) fn named(name: &str) -> Option<char> {
+fn named(name: &str) -> Option<char> {
     let found = NAMES.binary_search_by_key(&name, |(known, _)| known).ok()?;
     Some(NAMES[found].1)
 }
 
+/// In the order of the names.
 #[rustfmt::skip]
 const NAMES: &[(&str, char)] = &[
     ("AElig", '\u{c6}'), ("Aacute", '\u{c1}'), ("Acirc", '\u{c2}'), ("Agrave", '\u{c0}'),
@@ -80,7 +123,16 @@ const NAMES: &[(&str, char)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, named};
+    use super::{NAMES, named, unescape};
+
+    #[test]
+    fn references() {
+        assert_eq!(
+            unescape("a &amp; b &lt;&#65;&#x42;&nbsp;&eacute; &nope; &copy &"),
+            "a & b <AB\u{a0}é &nope; © &"
+        );
+        assert_eq!(unescape("&#150;&#0;&#99999999;"), "–\u{fffd}\u{fffd}");
+    }
 
     #[test]
     fn names() {

@@ -2,7 +2,7 @@
 
 use model::Pointer;
 
-use crate::formats::{html, txt};
+use crate::formats::{entities, txt};
 use crate::sink::{Outcome, Sink, broken};
 
 /// Cues are a breath long; half a minute can be understood.
@@ -81,7 +81,7 @@ fn plain(line: &str) -> String {
         rest = &rest[at + end + 1..];
     }
     out.push_str(rest);
-    html::unescape(&out)
+    entities::unescape(&out)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The catalog, `meta.sqlite`: documents, representations, chunks, spans and settings. It is the truth; the
 //! lexical and vector indices can always be made again from it.
 
+mod document;
 mod extras;
 mod outlines;
 mod read;

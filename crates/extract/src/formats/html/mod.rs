@@ -1,8 +1,11 @@
 //! Web pages as Markdown: headings, paragraphs, lists, tables and links of the main text. No scripts, no menus.
 
+mod tag;
+
 use encoding_rs::Encoding;
 
-use crate::formats::entities::named;
+use self::tag::{Tag, is_block, is_void, raw};
+use crate::formats::entities::unescape;
 use crate::formats::txt;
 use crate::limits::Meter;
 use crate::sections::Sections;
@@ -388,223 +391,15 @@ impl<'m> Converter<'m> {
     }
 }
 
-struct Tag<'h> {
-    name: String,
-    closing: bool,
-    empty: bool,
-    attributes: &'h str,
-}
-
-impl<'h> Tag<'h> {
-    /// A tag at the beginning of `html`, and what follows it.
-    fn parse(html: &'h str) -> Option<(Tag<'h>, &'h str)> {
-        let inner = html.strip_prefix('<')?;
-        let (closing, inner) = inner.strip_prefix('/').map_or((false, inner), |inner| (true, inner));
-        if !inner.starts_with(|first: char| first.is_ascii_alphabetic()) {
-            return None;
-        }
-        let bytes = inner.as_bytes();
-        let name_end =
-            bytes.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'));
-        let name_end = name_end.unwrap_or(bytes.len());
-        let mut at = name_end;
-        let mut quote = None;
-        let mut before = 0u8;
-        while let Some(byte) = bytes.get(at) {
-            match (quote, byte) {
-                (None, b'>') => break,
-                // A quote counts only after `=`, or an apostrophe would swallow the page.
-                (None, b'"' | b'\'') if before == b'=' => quote = Some(*byte),
-                (Some(open), byte) if open == *byte => quote = None,
-                _ => {}
-            }
-            if !byte.is_ascii_whitespace() {
-                before = *byte;
-            }
-            at += 1;
-        }
-        let attributes = &inner[name_end..at];
-        let name = &inner[..name_end];
-        let name = name.rsplit_once(':').map_or(name, |(_, local)| local).to_ascii_lowercase();
-        let tag = Tag { name, closing, empty: attributes.trim_end().ends_with('/'), attributes };
-        Some((tag, inner.get(at + 1..).unwrap_or_default()))
-    }
-
-    fn attr(&self, wanted: &str) -> Option<String> {
-        let mut rest = self.attributes.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-        while !rest.is_empty() {
-            let end = rest.find(|c: char| c.is_ascii_whitespace() || matches!(c, '=' | '/'));
-            let end = end.unwrap_or(rest.len());
-            let name = &rest[..end];
-            rest = rest[end..].trim_ascii_start();
-            let mut value = "";
-            if let Some(after) = rest.strip_prefix('=') {
-                let after = after.trim_ascii_start();
-                let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''));
-                (value, rest) = match quote {
-                    Some(quote) => after[1..].split_once(quote).unwrap_or((&after[1..], "")),
-                    None => {
-                        let end = after.find(|c: char| c.is_ascii_whitespace()).unwrap_or(after.len());
-                        after.split_at(end)
-                    }
-                };
-            }
-            if name.eq_ignore_ascii_case(wanted) {
-                return Some(unescape(value));
-            }
-            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-            if end == 0 && value.is_empty() {
-                // A stray sign.
-                let mut characters = rest.chars();
-                characters.next();
-                rest = characters.as_str();
-            }
-        }
-        None
-    }
-
-    fn is_hidden(&self) -> bool {
-        let attributes = self.attributes;
-        if !attributes.contains("hidden") && !attributes.contains("none") {
-            return false;
-        }
-        self.attr("hidden").is_some_and(|value| value != "until-found")
-            || self.attr("aria-hidden").is_some_and(|value| value == "true")
-            || self
-                .attr("style")
-                .is_some_and(|style| style.replace(' ', "").to_ascii_lowercase().contains("display:none"))
-    }
-}
-
-/// What stands before `</name`, and what follows that tag.
-fn raw<'h>(rest: &'h str, name: &str) -> (&'h str, &'h str) {
-    let bytes = rest.as_bytes();
-    for at in memchr::memmem::find_iter(bytes, "</") {
-        let end = at + 2 + name.len();
-        if bytes.get(at + 2..end).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())) {
-            let after = rest[end..].find('>').map_or("", |close| &rest[end + close + 1..]);
-            return (&rest[..at], after);
-        }
-    }
-    (rest, "")
-}
-
-fn is_void(name: &str) -> bool {
-    matches!(
-        name,
-        "area"
-            | "base"
-            | "br"
-            | "col"
-            | "embed"
-            | "hr"
-            | "img"
-            | "input"
-            | "link"
-            | "meta"
-            | "source"
-            | "track"
-            | "wbr"
-    )
-}
-
-fn is_block(name: &str) -> bool {
-    matches!(
-        name,
-        "address"
-            | "article"
-            | "aside"
-            | "blockquote"
-            | "body"
-            | "caption"
-            | "center"
-            | "dd"
-            | "details"
-            | "div"
-            | "dl"
-            | "dt"
-            | "fieldset"
-            | "figcaption"
-            | "figure"
-            | "footer"
-            | "form"
-            | "head"
-            | "header"
-            | "hgroup"
-            | "hr"
-            | "html"
-            | "legend"
-            | "main"
-            | "option"
-            | "p"
-            | "section"
-            | "summary"
-            | "tbody"
-            | "tfoot"
-            | "thead"
-    )
-}
-
-/// Character references replaced.
-pub(super) fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        let end = rest.bytes().take(32).position(|byte| !byte.is_ascii_alphanumeric() && byte != b'#');
-        let name = &rest[..end.unwrap_or(rest.len().min(32)).min(rest.len())];
-        let character = match name.strip_prefix('#') {
-            Some(number) => {
-                let hexadecimal = number.strip_prefix(['x', 'X']);
-                let code = match hexadecimal {
-                    Some(digits) => u32::from_str_radix(digits, 16).ok(),
-                    None => number.parse().ok(),
-                };
-                code.map(numbered)
-            }
-            None => named(name),
-        };
-        match character {
-            Some(character) => {
-                out.push(character);
-                rest = &rest[name.len()..];
-                rest = rest.strip_prefix(';').unwrap_or(rest);
-            }
-            None => out.push('&'),
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Numbers from 128 to 159 mean the Windows page, as in every browser.
-fn numbered(code: u32) -> char {
-    if let Ok(byte @ 0x80..=0x9F) = u8::try_from(code) {
-        let text = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&[byte]).0.into_owned();
-        return text.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
-    }
-    char::from_u32(code).filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{convert, unescape};
+    use super::convert;
     use crate::limits::{Limits, Meter};
 
     #[track_caller]
     fn gives(html: &str, text: &str) {
         let page = convert(html, &Meter::new(&Limits::default())).unwrap();
         assert_eq!(page.text().trim(), text);
-    }
-
-    #[test]
-    fn references() {
-        assert_eq!(
-            unescape("a &amp; b &lt;&#65;&#x42;&nbsp;&eacute; &nope; &copy &"),
-            "a & b <AB\u{a0}é &nope; © &"
-        );
-        assert_eq!(unescape("&#150;&#0;&#99999999;"), "–\u{fffd}\u{fffd}");
     }
 
     #[test]
