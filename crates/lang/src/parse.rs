@@ -9,7 +9,7 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::notes::line;
 use crate::rules::Table;
-use crate::skim::skim;
+use crate::skim::{skim, without};
 use crate::visit::Visit;
 use crate::walk::walk;
 use crate::{Import, Language, Limits, Reference, ReferenceKind, Shortfall, Symbol};
@@ -54,29 +54,44 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
     if nesting(source) > limits.max_nesting || (language.adapter().too_nested)(source) {
         return Parsed::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
     }
+    if language.adapter().minified
+        && let Some(line_bytes) = minified(source)
+    {
+        return Parsed::nothing(language, Shortfall::Minified { line_bytes });
+    }
     if let Some(own) = language.adapter().own {
         return own(source, limits);
     }
+    let older = (language.adapter().older)(source);
     let dialect = language.adapter().skim.filter(|_| limits.max_references == 0);
     if let Some(dialect) = dialect
-        && let Some(shorter) = skim(dialect, source)
+        && let Some(left_out) = skim(dialect, source)
     {
-        let parsed = parse_with_stack(language, &shorter, limits);
-        if parsed.shortfall.is_none() || !dialect.is_script() {
+        let shorter = without(source, &left_out);
+        let older = older.as_ref().map(|older| without(older, &left_out));
+        let parsed = parse_with_stack(language, &shorter, older.as_deref(), limits);
+        if parsed.shortfall.is_none() || dialect.bears_errors() {
             return parsed;
         }
-        // Where the grammar does not know the syntax, recovery finds more in the whole text. In C an error is a macro
-        // mostly, and the whole text has more of them.
     }
-    parse_with_stack(language, source, limits)
+    parse_with_stack(language, source, older.as_deref(), limits)
 }
 
-fn parse_with_stack(language: Language, source: &str, limits: &Limits) -> Parsed {
+/// The bytes of a line on average, if nobody writes such lines by hand. A short text is no burden, whoever wrote it.
+fn minified(source: &str) -> Option<usize> {
+    const SHORT: usize = 16 * 1024;
+    const LINE: usize = 500;
+    let ends = || memchr::memchr_iter(b'\n', source.as_bytes()).count();
+    let line = (source.len() > SHORT).then(|| source.len() / (ends() + 1))?;
+    (line > LINE).then_some(line)
+}
+
+fn parse_with_stack(language: Language, source: &str, older: Option<&str>, limits: &Limits) -> Parsed {
     if source.len() <= SMALL {
-        return parse_here(language, source, limits);
+        return parse_here(language, source, older, limits);
     }
     let stack = 2 * 1024 * 1024 + source.len() * STACK_PER_BYTE;
-    stacker::grow(stack, || parse_here(language, source, limits))
+    stacker::grow(stack, || parse_here(language, source, older, limits))
 }
 
 /// The parser frees its own stack by recursion, 112 bytes for each token not yet understood, which hostile input
@@ -125,23 +140,19 @@ const BRACKET: [bool; 256] = {
     table
 };
 
-fn parse_here(language: Language, source: &str, limits: &Limits) -> Parsed {
+/// The grammar reads `older` if there is one; what is shown is of `source`.
+fn parse_here(language: Language, source: &str, older: Option<&str>, limits: &Limits) -> Parsed {
     let adapter = language.adapter();
     let table = language.table();
-    let Some(mut tree) = read(table, source, limits) else {
+    let Some(mut tree) = read(table, older.unwrap_or(source), limits) else {
         return Parsed::nothing(language, Shortfall::TooHard);
     };
-    let rescued = tree.root_node().has_error().then(|| (adapter.rescue)(source)).flatten();
-    let mut source = source;
-    if let Some(rescued) = &rescued
-        && let Some(second) = read(table, rescued, limits)
+    if older.is_some()
+        && tree.root_node().has_error()
+        && let Some(second) = read(table, source, limits)
         && (!second.root_node().has_error() || first_error(&second) > first_error(&tree))
     {
         tree = second;
-        // Where nothing moved, the file's own text is shown.
-        if rescued.len() != source.len() {
-            source = rescued;
-        }
     }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
     let mut visit = Visit::new(source, table, limits, adapter.separator);

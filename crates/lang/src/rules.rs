@@ -28,12 +28,14 @@ pub(crate) struct Adapter {
     pub(crate) shared_roles: &'static [Place],
     /// Between the parts of a qualified name.
     pub(crate) separator: &'static str,
-    /// Another text on the same lines to try when the first does not parse.
-    pub(crate) rescue: fn(&str) -> Option<String>,
+    /// The same text, as long, without syntax that the grammar does not know yet.
+    pub(crate) older: fn(&str) -> Option<String>,
     /// Adds what the parser lost in a text with errors.
     pub(crate) recover: fn(&mut Visit<'_>),
     /// How to leave out the insides of functions, where only the outline is asked for.
     pub(crate) skim: Option<Dialect>,
+    /// Whether texts in this language are minified.
+    pub(crate) minified: bool,
     /// Whether the text is nested deeper than the grammar's own scanner can bear.
     pub(crate) too_nested: fn(&str) -> bool,
     /// A parser for this language alone, instead of the grammar.
@@ -52,8 +54,9 @@ impl Adapter {
         roles: &[],
         shared_roles: &[],
         separator: ".",
-        rescue: |_| None,
+        older: |_| None,
         recover: |_| (),
+        minified: false,
         too_nested: |_| false,
         own: None,
         skim: None,

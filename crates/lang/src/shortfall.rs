@@ -13,6 +13,10 @@ pub enum Shortfall {
     TooNested {
         limit: usize,
     },
+    /// A program wrote it on a few long lines: its names are cut short, and a line says nothing about a place.
+    Minified {
+        line_bytes: usize,
+    },
     /// The parser gave up repairing: the input is not this language, or made to be slow.
     TooHard,
     TooDeep {
@@ -37,6 +41,7 @@ impl Shortfall {
         match self {
             Shortfall::TooLarge { .. } => "SOURCE_TOO_LARGE",
             Shortfall::TooNested { .. } => "SOURCE_TOO_NESTED",
+            Shortfall::Minified { .. } => "SOURCE_MINIFIED",
             Shortfall::TooHard => "SOURCE_TOO_HARD",
             Shortfall::TooDeep { .. } => "SOURCE_TOO_DEEP",
             Shortfall::TooMany { .. } => "SOURCE_TOO_MANY",
@@ -51,6 +56,7 @@ impl Shortfall {
             self,
             Shortfall::TooLarge { .. }
                 | Shortfall::TooNested { .. }
+                | Shortfall::Minified { .. }
                 | Shortfall::TooHard
                 | Shortfall::SyntaxError { .. }
         )
@@ -63,6 +69,9 @@ impl fmt::Display for Shortfall {
         match self {
             Shortfall::TooLarge { bytes, limit } => write!(f, "{bytes} bytes exceed the limit of {limit}"),
             Shortfall::TooNested { limit } => write!(f, "brackets are nested deeper than {limit}"),
+            Shortfall::Minified { line_bytes } => {
+                write!(f, "the text is minified, a line has {line_bytes} bytes on average")
+            }
             Shortfall::TooHard => f.write_str("the parser gave up"),
             Shortfall::TooDeep { limit } => write!(f, "declarations nested deeper than {limit} are left out"),
             Shortfall::TooMany { what, limit } => write!(f, "only the first {limit} {what} are kept"),

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::common;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -54,6 +55,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("raw_string_literal", Rule::Skip),
     ],
     roles: ROLES,
+    skim: Some(Dialect::CSharp),
     ..Adapter::DEFAULT
 };
 

@@ -24,6 +24,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("declaration", Rule::Skip),
     ],
     separator: " > ",
+    minified: true,
     ..Adapter::DEFAULT
 };
 

@@ -25,6 +25,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared_roles: SHARED_ROLES,
     roles: ROLES,
     skim: Some(Dialect::JavaScript),
+    minified: true,
     ..Adapter::DEFAULT
 };
 

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::common;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
+use crate::skim::Dialect;
 use crate::visit::Visit;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
@@ -50,6 +51,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("text", Rule::Skip),
     ],
     roles: ROLES,
+    skim: Some(Dialect::Php),
     ..Adapter::DEFAULT
 };
 

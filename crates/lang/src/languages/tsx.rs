@@ -11,7 +11,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared: javascript::SHARED,
     roles: typescript::ROLES,
     shared_roles: javascript::SHARED_ROLES,
-    rescue: typescript::without_variance,
+    older: typescript::older::older,
     recover: typescript::recover,
     ..Adapter::DEFAULT
 };

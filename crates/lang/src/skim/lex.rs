@@ -5,7 +5,9 @@
 pub(crate) enum Dialect {
     C,
     Java,
+    CSharp,
     Go,
+    Php,
     Rust,
     JavaScript,
     TypeScript,
@@ -14,6 +16,12 @@ pub(crate) enum Dialect {
 impl Dialect {
     pub(crate) fn is_script(self) -> bool {
         matches!(self, Dialect::JavaScript | Dialect::TypeScript)
+    }
+
+    /// Whether of a text with errors the shorter one is as good. In C an error is a macro mostly, and the whole text
+    /// has more of them. Elsewhere it is syntax that the grammar does not know, and recovery needs what is around.
+    pub(crate) fn bears_errors(self) -> bool {
+        !self.is_script() && self != Dialect::CSharp
     }
 }
 
@@ -32,20 +40,28 @@ pub(super) enum Token<'s> {
 }
 
 pub(super) struct Lexer<'s> {
-    source: &'s str,
-    bytes: &'s [u8],
-    dialect: Dialect,
+    pub(super) source: &'s str,
+    pub(super) bytes: &'s [u8],
+    pub(super) dialect: Dialect,
     pub(super) at: usize,
     /// How many braces are open inside each template string that is being read.
-    templates: Vec<usize>,
+    pub(super) templates: Vec<usize>,
 }
 
 impl<'s> Lexer<'s> {
     pub(super) fn new(source: &'s str, dialect: Dialect) -> Lexer<'s> {
-        Lexer { source, bytes: source.as_bytes(), dialect, at: 0, templates: Vec::new() }
+        let mut lexer = Lexer { source, bytes: source.as_bytes(), dialect, at: 0, templates: Vec::new() };
+        if dialect == Dialect::Php {
+            lexer.page();
+        }
+        lexer
     }
 
-    fn peek(&self, ahead: usize) -> u8 {
+    pub(super) fn rest(&self) -> &'s [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
@@ -58,9 +74,26 @@ impl<'s> Lexer<'s> {
                 b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' => self.at += 1,
                 b'/' if self.peek(1) == b'/' => self.line(),
                 b'/' if self.peek(1) == b'*' => self.comment(),
-                b'#' if self.dialect == Dialect::C => return Some(self.directive()),
+                b'#' if matches!(self.dialect, Dialect::C | Dialect::CSharp) => {
+                    return Some(self.directive());
+                }
+                b'#' if self.dialect == Dialect::Php && self.peek(1) != b'[' => self.line(),
+                b'?' if self.dialect == Dialect::Php && self.peek(1) == b'>' => {
+                    self.page();
+                    return Some(Token::Sign(b';'));
+                }
                 b'#' if scripts && self.at == 0 && self.peek(1) == b'!' => self.line(),
                 b'/' if scripts && !value => return Some(self.regex()),
+                b'"' | b'`' if self.dialect == Dialect::Php => return Some(self.filled(byte)),
+                b'<' if self.dialect == Dialect::Php && self.rest().starts_with(b"<<<") => {
+                    return Some(self.heredoc());
+                }
+                b'"' | b'$' | b'@' if self.dialect == Dialect::CSharp => {
+                    return Some(self.prefixed().unwrap_or_else(|| match byte {
+                        b'"' => self.quote(byte),
+                        _ => self.sign(byte),
+                    }));
+                }
                 b'"' | b'\'' => return Some(self.quote(byte)),
                 b'`' if scripts => {
                     self.at += 1;
@@ -95,12 +128,19 @@ impl<'s> Lexer<'s> {
                     return Some(Token::Arrow);
                 }
                 _ if is_word(byte) => return Some(self.word()),
-                _ => {
-                    self.at += 1;
-                    return Some(Token::Sign(byte));
-                }
+                _ => return Some(self.sign(byte)),
             }
         }
+    }
+
+    fn sign(&mut self, byte: u8) -> Token<'s> {
+        self.at += 1;
+        Token::Sign(byte)
+    }
+
+    /// What stands outside of `<?php … ?>`.
+    fn page(&mut self) {
+        self.at = self.find(b"<?");
     }
 
     /// Whether the word that ends here begins a line.
@@ -130,12 +170,16 @@ impl<'s> Lexer<'s> {
     }
 
     fn line(&mut self) {
-        let rest = &self.bytes[self.at..];
-        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let rest = self.rest();
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        // In PHP the page goes on even behind a comment.
+        let page =
+            if self.dialect == Dialect::Php { memchr::memmem::find(&rest[..end], b"?>") } else { None };
+        self.at += page.unwrap_or(end);
     }
 
     /// Where the needle ends, or the text.
-    fn find(&self, needle: &[u8]) -> usize {
+    pub(super) fn find(&self, needle: &[u8]) -> usize {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         memchr::memmem::find(rest, needle).map_or(self.bytes.len(), |found| self.at + found + needle.len())
     }
@@ -207,105 +251,6 @@ impl<'s> Lexer<'s> {
         Token::Directive(name)
     }
 
-    /// A string, a character, or the sign of a lifetime.
-    fn quote(&mut self, mark: u8) -> Token<'s> {
-        if mark == b'"' && self.dialect == Dialect::Java && self.bytes[self.at..].starts_with(b"\"\"\"") {
-            self.at += 3;
-            self.until(b"\"\"\"");
-            return Token::Text;
-        }
-        if mark == b'\'' && self.dialect == Dialect::Rust && self.peek(1) != b'\\' {
-            let letter = self.source.get(self.at + 1..).and_then(|rest| rest.chars().next());
-            if self.peek(1 + letter.map_or(1, char::len_utf8)) != b'\'' {
-                self.at += 1;
-                return Token::Sign(b'\'');
-            }
-        }
-        self.at += 1;
-        let lines = self.dialect == Dialect::Rust;
-        while let Some(found) =
-            memchr::memchr3(mark, b'\\', b'\n', self.bytes.get(self.at..).unwrap_or_default())
-        {
-            self.at += found;
-            match self.peek(0) {
-                b'\\' => self.at += 2,
-                // What is not closed on its line was no string.
-                b'\n' if !lines => return Token::Text,
-                b'\n' => self.at += 1,
-                _ => {
-                    self.at += 1;
-                    return Token::Text;
-                }
-            }
-        }
-        self.at = self.bytes.len();
-        Token::Text
-    }
-
-    /// To the end of the mark that is not escaped.
-    fn until(&mut self, mark: &[u8]) {
-        while let Some(found) = memchr::memchr2(mark[0], b'\\', self.bytes.get(self.at..).unwrap_or_default())
-        {
-            self.at += found;
-            if self.peek(0) == b'\\' {
-                self.at += 2;
-            } else if self.bytes[self.at..].starts_with(mark) {
-                self.at += mark.len();
-                return;
-            } else {
-                self.at += 1;
-            }
-        }
-        self.at = self.bytes.len();
-    }
-
-    /// The text of a template string up to its end or the next `${`.
-    fn template(&mut self) -> Token<'s> {
-        while let Some(found) =
-            memchr::memchr3(b'`', b'\\', b'$', self.bytes.get(self.at..).unwrap_or_default())
-        {
-            self.at += found;
-            match (self.peek(0), self.peek(1)) {
-                (b'\\', _) => self.at += 2,
-                (b'$', b'{') => {
-                    self.at += 2;
-                    self.templates.push(0);
-                    return Token::Text;
-                }
-                (b'`', _) => {
-                    self.at += 1;
-                    return Token::Text;
-                }
-                _ => self.at += 1,
-            }
-        }
-        self.at = self.bytes.len();
-        Token::Text
-    }
-
-    fn regex(&mut self) -> Token<'s> {
-        let start = self.at;
-        self.at += 1;
-        let mut class = false;
-        loop {
-            match self.peek(0) {
-                b'\\' => self.at += 1,
-                b'[' => class = true,
-                b']' => class = false,
-                b'/' if !class => {
-                    self.at += 1;
-                    return Token::Text;
-                }
-                b'\n' | 0 => {
-                    self.at = start + 1;
-                    return Token::Sign(b'/');
-                }
-                _ => {}
-            }
-            self.at += 1;
-        }
-    }
-
     fn word(&mut self) -> Token<'s> {
         let start = self.at;
         let number = self.peek(0).is_ascii_digit();
@@ -327,39 +272,10 @@ impl<'s> Lexer<'s> {
             _ => Token::Word(word),
         }
     }
-
-    /// `r#"…"#`; or `r#name`, which is a name.
-    fn raw_rust(&mut self, word: &'s str) -> Token<'s> {
-        let mut hashes = 0;
-        while self.peek(hashes) == b'#' {
-            hashes += 1;
-        }
-        if self.peek(hashes) != b'"' {
-            return Token::Word(word);
-        }
-        self.at += hashes + 1;
-        let end = format!("\"{}", "#".repeat(hashes));
-        self.at = self.find(end.as_bytes());
-        Token::Text
-    }
-
-    /// `R"mark(…)mark"`
-    fn raw_c(&mut self) -> Token<'s> {
-        let rest = &self.bytes[self.at + 1..];
-        let Some(open) = memchr::memchr(b'(', rest).filter(|open| *open <= 16) else {
-            return self.quote(b'"');
-        };
-        let mut end = vec![b')'];
-        end.extend_from_slice(&rest[..open]);
-        end.push(b'"');
-        self.at += open + 2;
-        self.at = self.find(&end);
-        Token::Text
-    }
 }
 
 /// Letters beyond ASCII are parts of words.
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     const WORD: [bool; 256] = {
         let mut word = [false; 256];
         let mut byte = 0;

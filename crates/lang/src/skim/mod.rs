@@ -5,6 +5,9 @@
 //! every declaration keeps its lines. What the look does not understand it leaves alone.
 
 mod lex;
+mod strings;
+
+use std::ops::Range;
 
 pub(crate) use lex::Dialect;
 use lex::{Lexer, Token};
@@ -12,8 +15,8 @@ use lex::{Lexer, Token};
 /// A shorter inside is not worth the copy.
 const WORTH: usize = 24;
 
-/// The shorter text; none if the braces do not match, or there is nothing to leave out.
-pub(crate) fn skim(dialect: Dialect, source: &str) -> Option<String> {
+/// What can be left out, in order, none in another; none if the braces do not match, or there is nothing.
+pub(crate) fn skim(dialect: Dialect, source: &str) -> Option<Vec<Range<usize>>> {
     let mut skimmer = Skimmer {
         lexer: Lexer::new(source, dialect),
         dialect,
@@ -25,20 +28,21 @@ pub(crate) fn skim(dialect: Dialect, source: &str) -> Option<String> {
         awaits_name: false,
     };
     skimmer.run()?;
-    let left_out = skimmer.left_out;
-    if left_out.is_empty() {
-        return None;
-    }
+    (!skimmer.left_out.is_empty()).then_some(skimmer.left_out)
+}
+
+/// The text without these parts, but with their line ends.
+pub(crate) fn without(source: &str, left_out: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(source.len());
     let mut from = 0;
-    for (start, end) in left_out {
-        out.push_str(source.get(from..start)?);
-        let lines = memchr::memchr_iter(b'\n', source.as_bytes().get(start..end)?).count();
-        out.extend(std::iter::repeat_n('\n', lines));
-        from = end;
+    for part in left_out {
+        out.push_str(source.get(from..part.start).unwrap_or(""));
+        let inside = source.as_bytes().get(part.clone()).unwrap_or_default();
+        out.extend(std::iter::repeat_n('\n', memchr::memchr_iter(b'\n', inside).count()));
+        from = part.end;
     }
-    out.push_str(source.get(from..)?);
-    Some(out)
+    out.push_str(source.get(from..).unwrap_or(""));
+    out
 }
 
 struct Skimmer<'s> {
@@ -51,7 +55,7 @@ struct Skimmer<'s> {
     /// What was open before each `#if` that is open.
     branches: Vec<(Vec<Block<'s>>, Vec<Group<'s>>)>,
     /// In order, none in another.
-    left_out: Vec<(usize, usize)>,
+    left_out: Vec<Range<usize>>,
     head: Head<'s>,
     /// The last word makes a declaration if a name follows.
     awaits_name: bool,
@@ -156,7 +160,14 @@ impl<'s> Skimmer<'s> {
                 Token::Sign(b'}') => self.close()?,
                 Token::Sign(b';') if self.is_outside_groups() => self.head = Head::default(),
                 Token::Directive(name) => self.directive(name),
-                Token::Arrow => self.arrow(),
+                Token::Arrow if self.dialect.is_script() => self.arrow(),
+                Token::Arrow => {
+                    if self.dialect == Dialect::CSharp {
+                        self.local_function();
+                        self.head.assigns |= self.is_outside_groups();
+                    }
+                    self.push(token);
+                }
                 Token::Sign(sign @ (b'<' | b'>')) if self.dialect == Dialect::TypeScript => self.angle(sign),
                 Token::Sign(sign) => {
                     match sign {
@@ -235,7 +246,7 @@ impl<'s> Skimmer<'s> {
 
     fn word(&mut self, word: &str) {
         let after_dot = self.head.last[0] == Token::Sign(b'.');
-        if after_dot && word != "prototype" {
+        if after_dot && word != "prototype" || word == "class" && self.head.last[0] == Token::Sign(b':') {
             return;
         }
         match self.dialect {
@@ -250,6 +261,25 @@ impl<'s> Skimmer<'s> {
                     self.awaits_name = true;
                 }
             }
+            Dialect::CSharp => match word {
+                // Not `where T : class`, `where T : A, class`.
+                "class" | "struct" | "interface" | "enum" | "record" | "namespace"
+                    if !matches!(self.head.last[0], Token::Sign(b':' | b',')) =>
+                {
+                    self.head.is_type |= self.is_outside_groups();
+                }
+                _ => {}
+            },
+            Dialect::Php => match (word, self.head.last) {
+                ("include" | "include_once" | "require" | "require_once", _) => self.declares(),
+                ("class", [Token::Sign(b'>'), Token::Sign(b'-'), ..]) => {}
+                ("class" | "interface" | "trait" | "enum", _) => self.awaits_name = true,
+                (_, [Token::Word("function"), ..] | [Token::Sign(b'&'), Token::Word("function"), ..]) => {
+                    self.head.is_function |= self.is_outside_groups();
+                    self.declares();
+                }
+                _ => {}
+            },
             Dialect::Go => {
                 let starts_line = self.blocks.is_empty()
                     && self.groups.is_empty()
@@ -332,7 +362,31 @@ impl<'s> Skimmer<'s> {
         self.push(if named == Named::Yes { Token::Arrow } else { Token::Sign(b'~') });
     }
 
+    /// C#: `Type name(…)` before a body inside a function declares another.
+    fn local_function(&mut self) {
+        let around = self.blocks.last().is_some_and(|block| block.in_function);
+        let ends = matches!(self.head.last[0], Token::Sign(b')' | b'>') | Token::Word(_));
+        let named = match self.head.call {
+            [Token::Word("new" | "base" | "this"), ..] => true,
+            [Token::Word("using" | "lock" | "fixed" | "foreach"), ..] => false,
+            [Token::Word(name), before, ..] if !is_control(name) => match before {
+                Token::Word(before) => !is_operator(before),
+                // `List<A> name(`, `A[] name(`, `A? name(`, `(A, B) name(`, `name<T>(`
+                Token::Sign(sign) => matches!(sign, b'>' | b']' | b'?' | b')' | b'*'),
+                _ => false,
+            },
+            [Token::Sign(b'>'), ..] => true,
+            _ => false,
+        };
+        if around && ends && named && self.is_outside_groups() {
+            self.declares();
+        }
+    }
+
     fn open(&mut self) {
+        if self.dialect == Dialect::CSharp {
+            self.local_function();
+        }
         let around = self.blocks.last().is_some_and(|block| block.in_function);
         let kind = self.kind(around);
         if kind == Kind::Function && (around || self.dialect != Dialect::C) || kind == Kind::Declaration {
@@ -380,6 +434,13 @@ impl<'s> Skimmer<'s> {
                 }
                 _ => Kind::Other,
             },
+            // A type has members, and of a member all but the head can go: accessors are not declared.
+            Dialect::CSharp if around || head.is_type || head.assigns || !self.is_outside_groups() => {
+                Kind::Other
+            }
+            Dialect::CSharp => Kind::Function,
+            Dialect::Php if head.is_function && self.is_outside_groups() => Kind::Function,
+            Dialect::Php => Kind::Other,
             Dialect::Go => match head.last[0] {
                 Token::Word("interface") if !self.lexer.closes_next() => Kind::Declaration,
                 Token::Word("interface" | "struct") => Kind::Other,
@@ -439,17 +500,17 @@ impl<'s> Skimmer<'s> {
         let end = self.lexer.at - 1;
         if self.dialect.is_script() && block.may_go && self.lexer.is_called_next() {
             // A function that is called where it stands has no name, and what is in it stands elsewhere.
-            self.left_out.retain(|(start, _)| *start < block.start);
+            self.left_out.retain(|part| part.start < block.start);
             if block.declares {
                 self.declares();
             }
         } else if block.declares {
             self.declares();
         } else if block.may_go && end >= block.start + WORTH && self.lexer.has_line_end(block.start, end) {
-            while self.left_out.last().is_some_and(|(start, _)| *start >= block.start) {
+            while self.left_out.last().is_some_and(|part| part.start >= block.start) {
                 self.left_out.pop();
             }
-            self.left_out.push((block.start, end));
+            self.left_out.push(block.start..end);
         }
         if self.is_outside_groups() && !self.lexer.opens_next() {
             self.head = Head::default();
@@ -498,6 +559,26 @@ enum Kind {
 
 fn is_control(word: &str) -> bool {
     matches!(word, "if" | "for" | "while" | "switch" | "catch" | "with" | "await" | "synchronized" | "try")
+}
+
+/// What stands before a value in C#.
+fn is_operator(word: &str) -> bool {
+    matches!(
+        word,
+        "new"
+            | "return"
+            | "await"
+            | "throw"
+            | "in"
+            | "is"
+            | "as"
+            | "else"
+            | "case"
+            | "when"
+            | "out"
+            | "ref"
+            | "yield"
+    )
 }
 
 fn is_attribute(word: &str) -> bool {

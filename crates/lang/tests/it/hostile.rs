@@ -61,6 +61,21 @@ fn ten_megabytes_of_minified_javascript() {
     assert!(parsed.symbols.is_empty());
 }
 
+/// Where everything is on one line, a line is no place; the reason is told.
+#[test]
+fn a_minified_script_has_no_outline() {
+    let source = "function a(b){return b?c(b):d[b]}var e=1;".repeat(1_000);
+    let minified = parse(Language::JavaScript, &source, &Limits::default());
+    assert!(matches!(minified.shortfall, Some(Shortfall::Minified { .. })), "{:?}", minified.shortfall);
+    assert!(minified.symbols.is_empty() && minified.references.is_empty());
+    let written = source.replace('}', "}\n");
+    let written = parse(Language::JavaScript, &written, &Limits::default());
+    assert_eq!(written.shortfall, None);
+    assert_eq!(written.symbols.len(), 2_000);
+    let short = parse(Language::JavaScript, &source[..8_000], &Limits::default());
+    assert!(!short.symbols.is_empty());
+}
+
 /// Whatever the language, what is beyond the limit is refused before a parser sees it.
 #[test]
 fn ten_megabytes_in_any_language() {
@@ -172,7 +187,7 @@ fn python_has_no_hundred_levels() {
 #[test]
 fn a_megabyte_on_one_line_is_read() {
     let source = "function a(b){return b?c(b):d[b]}var e=1;".repeat(25_000);
-    let parsed = parse(Language::JavaScript, &source, &Limits::default());
+    let parsed = parse(Language::TypeScript, &source, &Limits::default());
     assert_eq!(
         parsed.shortfall.as_ref().map(|s| s.is_total()),
         None.or(Some(false)).filter(|_| parsed.shortfall.is_some())

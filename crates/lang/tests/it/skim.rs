@@ -13,6 +13,8 @@ fn the_outline_is_the_same_with_and_without_uses() {
         (Language::C, include_str!("skim/sample.c")),
         (Language::Cpp, include_str!("skim/sample.cpp")),
         (Language::Java, include_str!("skim/sample.java")),
+        (Language::CSharp, include_str!("skim/sample.cs")),
+        (Language::Php, include_str!("skim/sample.php")),
         (Language::Go, include_str!("skim/sample.go")),
         (Language::Rust, include_str!("skim/sample.rs.txt")),
         (Language::JavaScript, include_str!("skim/sample.js")),

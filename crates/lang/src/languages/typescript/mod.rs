@@ -1,5 +1,7 @@
 //! TypeScript: JavaScript's rules and those for types.
 
+pub(super) mod older;
+
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -21,7 +23,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     shared: javascript::SHARED,
     roles: ROLES,
     shared_roles: javascript::SHARED_ROLES,
-    rescue: without_variance,
+    older: older::older,
     recover,
     skim: Some(Dialect::TypeScript),
     ..Adapter::DEFAULT
@@ -98,17 +100,6 @@ fn extends(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
         visit.use_path(ReferenceKind::Inheritance, base);
     }
     Action::Enter
-}
-
-/// The grammar does not know the variance of a type parameter, `interface Box<in out T>`: blanks in its place.
-pub(super) fn without_variance(source: &str) -> Option<String> {
-    static VARIANCE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"([<,]\s*(?:const\s+)?)(in\s+out|in|out)(\s+[A-Za-z_$])").ok());
-    let out = VARIANCE.as_ref()?.replace_all(source, |found: &regex::Captures<'_>| {
-        let blanks: String = found[2].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
-        format!("{}{blanks}{}", &found[1], &found[3])
-    });
-    (out != source).then(|| out.into_owned())
 }
 
 /// New syntax derails the grammar, which then loses what follows.
