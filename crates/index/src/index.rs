@@ -212,6 +212,11 @@ impl Index {
         self.catalog.put_outlines(&packed)
     }
 
+    /// From now on outlines are made by these rules; those made by others are forgotten.
+    pub fn outline_by(&self, rules: &str) -> Result<(), IndexError> {
+        self.catalog.outline_by(rules)
+    }
+
     /// Says that every document changed up to this commit has its outline.
     pub fn set_outlined_up_to(&self, generation: Generation) -> Result<(), IndexError> {
         self.catalog.set_outlined_up_to(generation.0)

@@ -74,6 +74,7 @@ pub fn outline_all(
     threads: usize,
     cancel: &AtomicBool,
 ) -> Result<u64, IngestError> {
+    index.outline_by(lang::RULES)?;
     let generation = index.generation();
     if index.outlined_up_to()? >= generation {
         return Ok(0);

@@ -23,3 +23,6 @@ pub use limits::Limits;
 pub use model::{Import, Reference, ReferenceKind, ScopeKind, Symbol, SymbolKind};
 pub use parse::{Parsed, parse, tree};
 pub use shortfall::Shortfall;
+
+/// Another whenever a text has another outline than before, so that stored ones are made anew.
+pub const RULES: &str = "2";

@@ -98,11 +98,13 @@ def compare(program, language, folder):
     ).stdout
     ours = collections.defaultdict(set)
     rules = collections.defaultdict(list)
-    notes = collections.Counter()
+    notes, minified = collections.Counter(), set()
     for line in subprocess.run([program], input=listing, capture_output=True, check=True).stdout.splitlines():
         record = json.loads(line)
         if record["shortfall"] is not None:
             notes[record["shortfall"].split(":")[0]] += 1
+            if record["shortfall"].startswith("SOURCE_MINIFIED"):
+                minified.add(record["path"])
         for symbol in record["symbols"]:
             lines = {symbol["name_line"], symbol["start_line"]}
             if language == "haskell":
@@ -119,7 +121,7 @@ def compare(program, language, folder):
             tag = json.loads(line)
         except ValueError:
             continue
-        if tag.get("_type") != "tag":
+        if tag.get("_type") != "tag" or tag["path"] in minified:
             continue
         if not_a_declaration(language, tag) or language == "elixir" and in_heredoc(tag):
             ignored += 1
@@ -128,7 +130,7 @@ def compare(program, language, folder):
         names = {tag["name"]} | other_names(language, tag)
         if any((spelling, tag["line"]) in ours[tag["path"]] for name_ in names for spelling in spellings(name_)):
             found += 1
-        elif language == "css" and in_a_rule(rules[tag["path"]], tag):
+        elif language == "css" and is_a_selector(rules[tag["path"]], tag):
             found += 1
         else:
             missing.append(tag)
@@ -195,13 +197,10 @@ def other_names(language, tag):
     return set(own) | set(re.findall(r"([\w$]+)\s*[=:]\s*(?:async\s+)?(?:class|function)\b", pattern))
 
 
-def in_a_rule(rules, tag):
-    """A rule is one symbol under all its selectors; ctags has a tag for each."""
+def is_a_selector(rules, tag):
+    """ctags spells blanks otherwise, and takes a selector with brackets for several."""
     name = tag["name"].replace(" ", "")
-    return any(
-        symbol["start_line"] <= tag["line"] <= symbol["end_line"] and name in symbol["name"].replace(" ", "")
-        for symbol in rules
-    )
+    return any(symbol["start_line"] == tag["line"] and name in symbol["name"].replace(" ", "") for symbol in rules)
 
 
 def in_heredoc(tag):

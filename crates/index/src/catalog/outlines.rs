@@ -18,6 +18,9 @@ pub struct Unoutlined {
 /// Up to which commit all outlines were made.
 const WATERMARK: &str = "outlined_generation";
 
+/// By which rules they were made.
+const RULES: &str = "outline_rules";
+
 impl Catalog {
     /// Documents that changed since the watermark and lack an outline, in the order of their numbers, after `after`.
     pub(crate) fn unoutlined(&self, after: DocId, limit: usize) -> Result<Vec<Unoutlined>, IndexError> {
@@ -47,6 +50,16 @@ impl Catalog {
 
     pub(crate) fn outlined_up_to(&self) -> Result<u64, IndexError> {
         Ok(self.setting(WATERMARK)?.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+
+    /// Forgets outlines that were made by other rules.
+    pub(crate) fn outline_by(&self, rules: &str) -> Result<(), IndexError> {
+        if self.setting(RULES)?.as_deref() == Some(rules) {
+            return Ok(());
+        }
+        // In this order: whoever is stopped between forgets again.
+        self.writer()?.conn.execute("DELETE FROM outlines", []).map_err(|error| self.error(error))?;
+        self.set_settings(&[(WATERMARK, "0"), (RULES, rules)])
     }
 
     /// Says that nothing up to this commit lacks an outline, and removes those of documents that are gone.

@@ -185,6 +185,25 @@ fn an_older_format_is_migrated_and_keeps_what_it_holds() {
     has(&state, "outlines", &["doc_id", "content_hash", "packed"]);
 }
 
+/// A newer program reads more out of a text than the one that made its outline.
+#[test]
+fn outlines_by_other_rules_are_made_anew() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.md", "alpha")]);
+    index.outline_by("1").unwrap();
+    let missing = index.unoutlined(model::DocId(0), 10).unwrap();
+    index.put_outlines(&[(missing[0].doc_id, missing[0].content_hash, model::Outline::default())]).unwrap();
+    index.set_outlined_up_to(index.generation()).unwrap();
+    let paths = ["a.md".to_owned()];
+    index.outline_by("1").unwrap();
+    assert!(index.outlines(&paths, "x").unwrap()[0].is_some());
+    assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap(), []);
+    index.outline_by("2").unwrap();
+    assert_eq!(index.outlines(&paths, "x").unwrap(), [None]);
+    assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap(), missing);
+}
+
 #[test]
 fn a_damaged_catalog_is_reported_and_left_alone() {
     let damages: [(&str, fn(&mut Vec<u8>)); 4] = [

@@ -3,8 +3,10 @@
 use tree_sitter::Node;
 
 use super::common;
-use crate::rules::{Action, Adapter, Rule};
+use crate::rules::{Action, Adapter, Declared, Rule};
+use crate::text::{one_line, truncate};
 use crate::visit::Visit;
+use crate::walk;
 use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
@@ -14,7 +16,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     rules: &[
         ("comment", Rule::Comment),
         ("js_comment", Rule::Comment),
-        ("rule_set", Rule::On(rule)),
+        ("rule_set", Rule::On(selectors)),
         ("media_statement", Rule::On(rule)),
         ("supports_statement", Rule::On(rule)),
         ("keyframes_statement", Rule::On(rule)),
@@ -28,11 +30,40 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ..Adapter::DEFAULT
 };
 
+/// Each selector of a list is declared where it stands; what is nested in the rule is nested in the first.
+fn selectors(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let Some(list) = node.named_child(0).filter(|list| list.kind() == "selectors") else {
+        return rule(visit, node);
+    };
+    let mut cursor = list.walk();
+    let mut all = list.named_children(&mut cursor).filter(|selector| !selector.kind().contains("comment"));
+    let Some(first) = all.next() else { return Action::Enter };
+    let declared = selector(visit, node, first);
+    for other in all {
+        let (start, start_row) = (other.start_byte(), other.start_position().row);
+        let other = Declared { start, start_row, ..selector(visit, node, other) };
+        walk::add(visit, other);
+    }
+    Action::Declare(declared.opens(ScopeKind::Class))
+}
+
+fn selector(visit: &mut Visit<'_>, rule: Node<'_>, selector: Node<'_>) -> Declared {
+    let row = selector.start_position().row;
+    let declared = visit.declared_as(SymbolKind::Rule, rule, name(visit.text(selector)), row);
+    declared.head_end(selector.end_byte())
+}
+
+/// What stands before a block, as a name: not longer than can be read.
+fn name(head: &str) -> String {
+    let mut name = one_line(head);
+    truncate(&mut name, 200);
+    name
+}
+
 fn rule(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let body = common::body_start(node, &["block", "keyframe_block_list"]);
     let Some(end) = body else { return Action::Enter };
-    let mut name = crate::text::one_line(visit.slice(node.start_byte(), end));
-    crate::text::truncate(&mut name, 200);
+    let name = name(visit.slice(node.start_byte(), end));
     if name.is_empty() {
         return Action::Enter;
     }
