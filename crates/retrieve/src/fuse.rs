@@ -74,6 +74,10 @@ impl<'a> TermWeights<'a> {
             .iter()
             .zip(&holders)
             .map(|(term, holders)| {
+                // What nobody holds tells nobody apart.
+                if *holders == 0 {
+                    return 0.0;
+                }
                 let (n, df) = (total as f32, *holders as f32);
                 term.weight * (1.0 + (n - df + 0.5) / (df + 0.5)).ln().max(0.1)
             })
@@ -114,14 +118,12 @@ pub fn rank(
         .iter()
         .map(|candidate| {
             let mut part = signals(parsed, terms, candidate);
-            let Standing { lexical, vector, cosine, called, coherence, is_old, .. } = candidate.standing;
+            let Standing { lexical, vector, cosine, called, coherence, .. } = candidate.standing;
             (part.lexical, part.vector, part.cosine) = (lexical, vector, cosine);
             (part.called, part.coherence) = (called, coherence);
             let StoredChunk { rel_path, text, .. } = &candidate.chunk;
-            part.place = Place::of_chunk(rel_path, text).factor(parsed, prefix, weights);
-            if is_old {
-                part.place *= weights.older;
-            }
+            part.place = Place::of_chunk(rel_path, text).factor(parsed, prefix, weights)
+                * candidate.standing.beside_others(weights);
             part.repetition = 1.0;
             part
         })

@@ -12,6 +12,7 @@ mod definition;
 mod feedback;
 pub mod filter;
 pub mod fuse;
+mod headers;
 pub mod matcher;
 pub mod operators;
 pub mod parse;

@@ -181,7 +181,7 @@ fn variants(token: &str, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     for begin in [bare, &doubled] {
         for ending in ENDINGS {
             let form = format!("{begin}{ending}");
-            if form != token && form.len() >= 3 && stemmer.stem(&form) == stem && exists(&form) {
+            if form != token && form.len() >= 2 && stemmer.stem(&form) == stem && exists(&form) {
                 forms.push(form);
             }
         }

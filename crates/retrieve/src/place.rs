@@ -15,6 +15,8 @@ pub enum Place {
     Declarations,
     /// Kept for those who still use the old ways.
     Legacy,
+    /// Read by tools: project files, patches.
+    Tooling,
 }
 
 impl Place {
@@ -33,6 +35,8 @@ impl Place {
             Place::Legacy
         } else if in_folder(EXAMPLE_FOLDERS) || stem.starts_with("example") {
             Place::Example
+        } else if is_tooling(name) {
+            Place::Tooling
         } else if name.ends_with(".d.ts") || name.ends_with(".pyi") {
             Place::Declarations
         } else if PACKAGE_FRONTS.contains(&name) {
@@ -61,6 +65,7 @@ impl Place {
             Place::PackageFront => (weights.package_front, &["__init__", "index", "mod"]),
             Place::Declarations => (weights.declarations, DECLARATION_WORDS),
             Place::Legacy => (weights.legacy, LEGACY_WORDS),
+            Place::Tooling => (weights.tooling, TOOLING_WORDS),
         };
         let asked = query.mentions(words) || (!prefix.is_empty() && Place::of(prefix) == self);
         if asked { 1.0 } else { factor }
@@ -108,6 +113,16 @@ const DECLARATION_WORDS: &[&str] =
 
 const LEGACY_WORDS: &[&str] =
     &["legacy", "deprecated", "compat", "_compat", "compatibility", "obsolete", "attic"];
+
+/// Lists of files and settings that a build system keeps, and changes for another tool to make.
+const TOOLING_EXTENSIONS: &[&str] = &[
+    "csproj", "vbproj", "fsproj", "vcxproj", "filters", "sln", "props", "targets", "pbxproj", "xcscheme",
+    "iml", "patch", "diff",
+];
+const TOOLING_WORDS: &[&str] = &[
+    "project", "projects", "build", "builds", "compile", "compiler", "target", "targets", "solution",
+    "patch", "patches", "diff", "csproj", "msbuild", "xcode",
+];
 
 const PACKAGE_FRONTS: &[&str] = &[
     "__init__.py",
@@ -171,6 +186,10 @@ fn is_test_name(name: &str, stem: &str) -> bool {
         || stem == "conftest"
 }
 
+fn is_tooling(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, extension)| TOOLING_EXTENSIONS.contains(&extension))
+}
+
 fn is_generated_name(name: &str) -> bool {
     name.contains(".min.")
         || name.contains(".generated.")
@@ -204,6 +223,8 @@ mod tests {
             ("types/x.d.ts", Place::Declarations),
             ("src/deprecated/x.py", Place::Legacy),
             ("lib/compat.js", Place::Legacy),
+            ("src/App.csproj", Place::Tooling),
+            ("debian/patches/fix.patch", Place::Tooling),
         ] {
             assert_eq!(Place::of(path), place, "{path}");
         }

@@ -143,8 +143,8 @@ fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
 /// The index that answers. An automatic choice is widened to both indices
 /// - when the chosen one found nothing and the other did, or
 /// - when nothing but the default spoke for text, and the code covers the words of the question clearly
-///   better than the text does. In a corpus that is mostly code well is enough: its few README files speak of
-///   everything, and its code is what is asked about.
+///   better than the text does. In a corpus that is mostly code little is enough: its few README files and tables of
+///   data speak of everything, and its code is what is asked about.
 fn settle(
     routed: Routed,
     rankings: &[(IndexKind, Ranking)],

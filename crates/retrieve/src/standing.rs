@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use model::ChunkId;
 
+use crate::headers::Sources;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
 use crate::place::Place;
@@ -45,6 +46,17 @@ pub struct Standing {
     pub coherence: f32,
     /// There is a newer version of the file.
     pub is_old: bool,
+    /// It is a header, and its source is a candidate too.
+    pub is_header: bool,
+}
+
+impl Standing {
+    /// The factor on the score for what the other candidates are.
+    pub(crate) fn beside_others(&self, weights: &Weights) -> f32 {
+        let older = if self.is_old { weights.older } else { 1.0 };
+        let header = if self.is_header { weights.header } else { 1.0 };
+        older * header
+    }
 }
 
 /// Puts the candidates into their order by path and position, and says how each stands.
@@ -61,6 +73,7 @@ pub fn stand<'a>(
     let best_cosine = best(|lead| lead.cosine);
     let above_zero = |cosine: f32| cosine - weights.cosine_zero;
     let versions = Versions::among(leads.iter().map(|lead| lead.path));
+    let sources = Sources::among(leads.iter().map(|lead| lead.path));
 
     let mut standings: Vec<(Lead<'a>, Standing)> = leads
         .iter()
@@ -76,6 +89,7 @@ pub fn stand<'a>(
                 called: lead.called.max(0.0),
                 coherence: 0.0,
                 is_old: versions.is_old(lead.path, parsed),
+                is_header: sources.has(lead.path, parsed),
             };
             (*lead, standing)
         })
@@ -116,8 +130,10 @@ pub fn shortlist<'a>(
                     Place::PackageFront => 1.0,
                     place => place.factor(parsed, prefix, weights),
                 };
-                let older = if standing.is_old { weights.older } else { 1.0 };
-                (weights.file_stem * stem + weights.folders * folders, factor * older)
+                (
+                    weights.file_stem * stem + weights.folders * folders,
+                    factor * standing.beside_others(weights),
+                )
             });
             let sum = standing.base
                 + named

@@ -107,6 +107,9 @@ fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> Vec<f32> {
         .map(|term| {
             let forms = term.variants.iter().chain([&term.token]);
             let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
+            if holders == 0.0 {
+                return 0.0;
+            }
             let holders = holders.min(chunks);
             term.weight * (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln()
         })
