@@ -196,7 +196,9 @@ impl<'s> Lexer<'s> {
 
     /// C#'s strings that begin with `$` and `@`, and those in three quotes or more; none if no string begins here.
     pub(super) fn prefixed(&mut self) -> Option<Token<'s>> {
-        let signs = self.rest().iter().take_while(|byte| matches!(byte, b'$' | b'@')).count();
+        // Nobody writes more; hostile text has as many as it likes.
+        const MAX_SIGNS: usize = 16;
+        let signs = self.rest().iter().take(MAX_SIGNS).take_while(|byte| matches!(byte, b'$' | b'@')).count();
         let quotes = self.rest()[signs..].iter().take_while(|byte| **byte == b'"').count();
         let signed = &self.rest()[..signs];
         let (values, verbatim) = (signed.contains(&b'$'), signed.contains(&b'@'));

@@ -61,6 +61,32 @@ fn ten_megabytes_of_minified_javascript() {
     assert!(parsed.symbols.is_empty());
 }
 
+/// What is looked at before the grammar must not look at the same bytes again and again: each of these would take
+/// hours.
+#[test]
+fn megabytes_of_the_same_signs() {
+    let limits = Limits { max_references: 0, ..Limits::default() };
+    let megabyte = |part: &str| part.repeat((1 << 20) / part.len());
+    for part in [
+        "\n",
+        " ",
+        "\n  <",
+        "*/\n  <",
+        "/*a*/ in b,",
+        "in ",
+        "$",
+        "@$\"",
+        "<<<A\n",
+        "\"{$",
+        "$\"{",
+        "import('",
+    ] {
+        for language in [Language::TypeScript, Language::CSharp, Language::Php] {
+            let _ = parse(language, &megabyte(part), &limits);
+        }
+    }
+}
+
 /// Where everything is on one line, a line is no place; the reason is told.
 #[test]
 fn a_minified_script_has_no_outline() {

@@ -92,8 +92,9 @@ fn exported_types(edits: &mut Edits<'_>) {
 fn signatures(edits: &mut Edits<'_>) {
     let text = edits.text;
     for line in memchr_iter(b'\n', text) {
-        let start = skip_blanks(text, line);
-        if text.get(start) != Some(&b'<') || text.get(start - 1) == Some(&b'\n') {
+        let blanks = text[line + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let start = line + 1 + blanks;
+        if blanks == 0 || text.get(start) != Some(&b'<') {
             continue;
         }
         let before = before_comments(&text[..line]);
@@ -106,9 +107,11 @@ fn signatures(edits: &mut Edits<'_>) {
     }
 }
 
+/// How far is looked for the end of parameters and the beginning of a comment: hostile text has neither.
+const FAR: usize = 4_096;
+
 /// Whether this is `<…>(`.
 fn opens_parameters(text: &[u8]) -> bool {
-    const FAR: usize = 2_000;
     let mut open = 0_usize;
     for (at, byte) in text.iter().enumerate().take(FAR) {
         match byte {
@@ -127,13 +130,14 @@ fn opens_parameters(text: &[u8]) -> bool {
 fn before_comments(mut text: &[u8]) -> &[u8] {
     loop {
         text = trimmed(text);
-        let line = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
-        if let Some(start) = memmem::find(&text[line..], b"// ") {
-            text = &text[..line + start];
-            continue;
-        }
-        match text.strip_suffix(b"*/").and_then(|inside| memmem::rfind(inside, b"/*")) {
-            Some(start) => text = &text[..start],
+        let (before, near) = text.split_at(text.len().saturating_sub(FAR));
+        let line = memchr::memrchr(b'\n', near).map_or(0, |end| end + 1);
+        let comment = match memmem::find(&near[line..], b"// ") {
+            Some(start) => Some(line + start),
+            None => near.strip_suffix(b"*/").and_then(|inside| memmem::rfind(inside, b"/*")),
+        };
+        match comment {
+            Some(start) => text = &text[..before.len() + start],
             None => return text,
         }
     }
