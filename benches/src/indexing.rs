@@ -12,7 +12,8 @@ use crate::figures::Report;
 use crate::measure::{best, cpu_of, megabytes, milliseconds, quantile, run, size_of};
 
 const BUILDS: usize = 5;
-const COUNTS_PER_BUILD: usize = 5;
+/// Together they take about as long as a build, half of them before it and half behind it.
+const COUNTS_PER_BUILD: usize = 20;
 const RESCANS: usize = 15;
 
 /// Returns the state directory with the finished index of the tree.
@@ -25,26 +26,30 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<PathBuf,
     let state = setting.scratch.outside().join("state");
     let program = Program::at(&setting.binary, &setting.tree).state_dir(&state);
     let mut index = program.command(&["index", "--quiet"]);
-    // By turns: what disturbs one disturbs the other.
-    let mut counts = Vec::new();
+    // By turns: what disturbs one disturbs the other, so each build is compared with the counts around it.
+    let counts = || (0..COUNTS_PER_BUILD / 2).map(|_| Ok(rg(&["--count", "xylophonist"])?.cpu)).sum();
+    let (mut times, mut mean_counts) = (Vec::new(), Vec::new());
     let whole = best(BUILDS, || {
-        for _ in 0..COUNTS_PER_BUILD {
-            counts.push(rg(&["--count", "xylophonist"])?.cpu);
-        }
+        let before: Result<Duration, String> = counts();
         if state.exists() {
             std::fs::remove_dir_all(&state).map_err(crate::text)?;
         }
-        run(&mut index)
+        let build = run(&mut index)?;
+        let count = (before? + counts()?) / COUNTS_PER_BUILD as u32;
+        times.push(build.cpu.div_duration_f64(count));
+        mean_counts.push(count);
+        Ok(build)
     })?;
-    let count = quantile(&mut counts, 0.0);
+    times.sort_by(f64::total_cmp);
+    let count = quantile(&mut mean_counts, 0.5);
     report.note(format!(
         "Indexing takes {:.1} s of CPU time and {:.1} s of wall time, {:.1} MB per CPU second.",
         whole.cpu.as_secs_f64(),
         whole.wall.as_secs_f64(),
         megabytes(bytes) / whole.cpu.as_secs_f64()
     ));
-    let ratio = |cost: Duration, base: Duration| cost.as_secs_f64() / base.as_secs_f64();
-    report.at_most("Indexing, CPU time against `rg --count`", ratio(whole.cpu, count), 60.0, " times", "");
+    let detail = format!("median of {BUILDS}");
+    report.at_most("Indexing, CPU time against `rg --count`", times[BUILDS / 2], 60.0, " times", &detail);
     report.at_most("Peak memory while indexing", megabytes(whole.memory), 300.0, " MB", "");
     let size = size_of(&state);
     let share = size as f64 / bytes as f64;
@@ -65,7 +70,7 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<PathBuf,
     let detail = format!("{:.3} s, median of {RESCANS}", rescan.as_secs_f64());
     report.at_most(
         "Unchanged re-scan, CPU time against `rg --files`",
-        ratio(rescan, list),
+        rescan.div_duration_f64(list),
         3.0,
         " times",
         &detail,
