@@ -47,7 +47,7 @@ const NO_SIGNALS: &[&str] = &[
 ];
 
 /// What is switched off in turn, and how.
-const ABLATIONS: [(&str, &[&[&str]]); 15] = [
+const ABLATIONS: [(&str, &[&[&str]]); 16] = [
     ("words only", &[NO_VECTORS]),
     ("words alone, no signal", &[NO_VECTORS, NO_SIGNALS]),
     ("vectors alone, no signal", &[NO_WORDS, NO_SIGNALS]),
@@ -62,6 +62,7 @@ const ABLATIONS: [(&str, &[&[&str]]); 15] = [
     ("no coherence of files", &[&["coherence=0"]]),
     ("no coverage", &[&["coverage=0"]]),
     ("older versions beside newer ones", &[&["older=1"]]),
+    ("headers beside their sources", &[&["header=1"]]),
     (
         "no places (tests, examples, fronts, ...)",
         &[&[
@@ -72,6 +73,7 @@ const ABLATIONS: [(&str, &[&[&str]]); 15] = [
             "package_front=1",
             "declarations=1",
             "legacy=1",
+            "tooling=1",
         ]],
     ),
 ];
