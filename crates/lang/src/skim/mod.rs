@@ -4,6 +4,7 @@
 //! declarations are asked for, a look at words and braces tells which of them cannot matter. Line ends stay, so that
 //! every declaration keeps its lines. What the look does not understand it leaves alone.
 
+mod dialects;
 mod lex;
 mod strings;
 
@@ -15,6 +16,9 @@ use lex::{Lexer, Token};
 /// A shorter inside is not worth the copy.
 const WORTH: usize = 24;
 
+/// Open blocks and brackets that are kept for branches, all together; a text that needs more is read whole.
+const MAX_KEPT: usize = 100_000;
+
 /// What can be left out, in order, none in another; none if the braces do not match, or there is nothing.
 pub(crate) fn skim(dialect: Dialect, source: &str) -> Option<Vec<Range<usize>>> {
     let mut skimmer = Skimmer {
@@ -23,6 +27,7 @@ pub(crate) fn skim(dialect: Dialect, source: &str) -> Option<Vec<Range<usize>>> 
         blocks: Vec::new(),
         groups: Vec::new(),
         branches: Vec::new(),
+        kept: 0,
         left_out: Vec::new(),
         head: Head::default(),
         awaits_name: false,
@@ -54,6 +59,8 @@ struct Skimmer<'s> {
     groups: Vec<Group<'s>>,
     /// What was open before each `#if` that is open.
     branches: Vec<(Vec<Block<'s>>, Vec<Group<'s>>)>,
+    /// How much was copied for them.
+    kept: usize,
     /// In order, none in another.
     left_out: Vec<Range<usize>>,
     head: Head<'s>,
@@ -159,7 +166,7 @@ impl<'s> Skimmer<'s> {
                 Token::Sign(b'{') => self.open(),
                 Token::Sign(b'}') => self.close()?,
                 Token::Sign(b';') if self.is_outside_groups() => self.head = Head::default(),
-                Token::Directive(name) => self.directive(name),
+                Token::Directive(name) => self.directive(name)?,
                 Token::Arrow if self.dialect.is_script() => self.arrow(),
                 Token::Arrow => {
                     if self.dialect == Dialect::CSharp {
@@ -244,145 +251,6 @@ impl<'s> Skimmer<'s> {
         }
     }
 
-    fn word(&mut self, word: &str) {
-        let after_dot = self.head.last[0] == Token::Sign(b'.');
-        if after_dot && word != "prototype" || word == "class" && self.head.last[0] == Token::Sign(b':') {
-            return;
-        }
-        match self.dialect {
-            Dialect::C => match word {
-                "struct" | "union" | "enum" | "class" | "namespace" => self.head.is_type = true,
-                "typedef" | "using" | "template" | "concept" => self.declares(),
-                _ => {}
-            },
-            Dialect::Java => {
-                if matches!(word, "class" | "interface" | "enum" | "record") {
-                    self.head.is_type |= self.is_outside_groups();
-                    self.awaits_name = true;
-                }
-            }
-            Dialect::CSharp => match word {
-                // Not `where T : class`, `where T : A, class`.
-                "class" | "struct" | "interface" | "enum" | "record" | "namespace"
-                    if !matches!(self.head.last[0], Token::Sign(b':' | b',')) =>
-                {
-                    self.head.is_type |= self.is_outside_groups();
-                }
-                _ => {}
-            },
-            Dialect::Php => match (word, self.head.last) {
-                ("include" | "include_once" | "require" | "require_once", _) => self.declares(),
-                ("class", [Token::Sign(b'>'), Token::Sign(b'-'), ..]) => {}
-                ("class" | "interface" | "trait" | "enum", _) => self.awaits_name = true,
-                (_, [Token::Word("function"), ..] | [Token::Sign(b'&'), Token::Word("function"), ..]) => {
-                    self.head.is_function |= self.is_outside_groups();
-                    self.declares();
-                }
-                _ => {}
-            },
-            Dialect::Go => {
-                let starts_line = self.blocks.is_empty()
-                    && self.groups.is_empty()
-                    && self.lexer.is_at_line_start(word.len());
-                if starts_line {
-                    self.head = Head { is_function: word == "func", ..Head::default() };
-                }
-                if word == "type" && self.head.last[0] != Token::Sign(b'(') {
-                    self.declares();
-                }
-            }
-            Dialect::Rust => match word {
-                "fn" if self.is_outside_groups() => {
-                    self.head.is_function = true;
-                    self.awaits_name = true;
-                }
-                "struct" | "enum" | "union" | "trait" | "impl" | "mod" | "type" | "use" | "macro_rules"
-                | "extern" => {
-                    self.awaits_name = true;
-                }
-                _ => {}
-            },
-            Dialect::JavaScript | Dialect::TypeScript => match word {
-                "class" => {
-                    self.head.is_type |= self.is_outside_groups();
-                    self.declares();
-                }
-                "import" | "require" | "prototype" => self.declares(),
-                "function" if self.names(self.head.last) != Named::No => self.declares(),
-                "function" => self.awaits_name = true,
-                "interface" | "type" | "enum" | "namespace" | "module" | "abstract"
-                    if self.dialect == Dialect::TypeScript =>
-                {
-                    self.head.is_type |= self.is_outside_groups() && word != "type" && word != "abstract";
-                    self.awaits_name = true;
-                }
-                _ => {}
-            },
-        }
-    }
-
-    /// Whether a function after these tokens has a name from them.
-    fn names(&self, last: [Token<'s>; 4]) -> Named {
-        let mut last = last;
-        if last[0] == Token::Word("async") {
-            last = [last[1], last[2], last[3], Token::Start];
-        }
-        match last {
-            [Token::Word("default"), ..] => Named::Yes,
-            [Token::Sign(b'='), Token::Word(_), ..] if self.is_outside_groups() => Named::Yes,
-            // `{ name: function`, but not `a ? b : function`.
-            [Token::Sign(b':'), Token::Word(_) | Token::Text, Token::Start | Token::Sign(b','), _] => {
-                Named::Yes
-            }
-            [Token::Sign(b'=' | b':' | b'>'), ..] | [Token::Sign(b'('), Token::Sign(b'='), ..] => {
-                Named::Perhaps
-            }
-            _ => Named::No,
-        }
-    }
-
-    /// In scripts, a function that has a name if it is given one.
-    fn arrow(&mut self) {
-        let named = match self.head.last {
-            [Token::Sign(b')'), ..] => self.names(self.head.call),
-            // The end of a type, not a parameter.
-            [Token::Word(_), Token::Sign(b'.' | b'|' | b'&'), ..] => Named::Perhaps,
-            [Token::Word(_), before @ ..] if !self.head.returns => {
-                self.names([before[0], before[1], before[2], Token::Start])
-            }
-            // After a type there is no telling.
-            _ => match self.names(self.head.call) {
-                Named::No => Named::Perhaps,
-                named => named,
-            },
-        };
-        if named != Named::No {
-            self.declares();
-        }
-        self.push(if named == Named::Yes { Token::Arrow } else { Token::Sign(b'~') });
-    }
-
-    /// C#: `Type name(…)` before a body inside a function declares another.
-    fn local_function(&mut self) {
-        let around = self.blocks.last().is_some_and(|block| block.in_function);
-        let ends = matches!(self.head.last[0], Token::Sign(b')' | b'>') | Token::Word(_));
-        let named = match self.head.call {
-            [Token::Word("new" | "base" | "this"), ..] => true,
-            [Token::Word("using" | "lock" | "fixed" | "foreach"), ..] => false,
-            [Token::Word(name), before, ..] if !is_control(name) => match before {
-                Token::Word(before) => !is_operator(before),
-                // `List<A> name(`, `A[] name(`, `A? name(`, `(A, B) name(`, `name<T>(`
-                Token::Sign(sign) => matches!(sign, b'>' | b']' | b'?' | b')' | b'*'),
-                _ => false,
-            },
-            [Token::Sign(b'>'), ..] => true,
-            _ => false,
-        };
-        if around && ends && named && self.is_outside_groups() {
-            self.declares();
-        }
-    }
-
     fn open(&mut self) {
         if self.dialect == Dialect::CSharp {
             self.local_function();
@@ -401,95 +269,6 @@ impl<'s> Skimmer<'s> {
             groups: self.groups.len(),
             head,
         });
-    }
-
-    fn kind(&self, around: bool) -> Kind {
-        let head = &self.head;
-        let after_call = head.last[0] == Token::Sign(b')');
-        match self.dialect {
-            Dialect::C => {
-                let ends = after_call
-                    || matches!(
-                        head.last[0],
-                        Token::Word("const" | "override" | "noexcept" | "final" | "volatile")
-                    );
-                match head.call[0] {
-                    _ if around => {
-                        let is_record = head.is_type && matches!(head.last[0], Token::Word(_));
-                        if is_record { Kind::Declaration } else { Kind::Other }
-                    }
-                    Token::Word(name) if ends && !head.assigns && !is_attribute(name) => Kind::Function,
-                    _ => Kind::Other,
-                }
-            }
-            Dialect::Java => match (head.call[0], head.last[0]) {
-                _ if head.is_type => Kind::Declaration,
-                // `new List<A>() {`
-                (Token::Sign(b'>'), Token::Sign(b')')) => Kind::Declaration,
-                (Token::Word(name), Token::Sign(b')')) if around && !is_control(name) => Kind::Declaration,
-                (Token::Word(name), Token::Sign(b')') | Token::Word(_))
-                    if !around && !head.assigns && !is_control(name) =>
-                {
-                    Kind::Function
-                }
-                _ => Kind::Other,
-            },
-            // A type has members, and of a member all but the head can go: accessors are not declared.
-            Dialect::CSharp if around || head.is_type || head.assigns || !self.is_outside_groups() => {
-                Kind::Other
-            }
-            Dialect::CSharp => Kind::Function,
-            Dialect::Php if head.is_function && self.is_outside_groups() => Kind::Function,
-            Dialect::Php => Kind::Other,
-            Dialect::Go => match head.last[0] {
-                Token::Word("interface") if !self.lexer.closes_next() => Kind::Declaration,
-                Token::Word("interface" | "struct") => Kind::Other,
-                _ if self.blocks.is_empty() && self.groups.is_empty() && head.is_function => Kind::Function,
-                _ => Kind::Other,
-            },
-            Dialect::Rust => {
-                if head.is_function && self.is_outside_groups() {
-                    Kind::Function
-                } else {
-                    Kind::Other
-                }
-            }
-            Dialect::JavaScript | Dialect::TypeScript => self.script(),
-        }
-    }
-
-    fn script(&self) -> Kind {
-        let head = &self.head;
-        let after_type = head.returns
-            && matches!(head.last[0], Token::Word(_) | Token::Sign(b']'))
-            && head.last[0] != Token::Word("extends")
-            && self.dialect == Dialect::TypeScript;
-        match head.last[0] {
-            _ if head.is_type && self.is_outside_groups() => Kind::Declaration,
-            Token::Arrow => Kind::Function,
-            Token::Sign(b'~') | Token::Word("else" | "try" | "finally" | "do") => Kind::Part,
-            Token::Sign(b')') => self.script_call(),
-            _ if after_type => self.script_call(),
-            _ => Kind::Other,
-        }
-    }
-
-    /// `name(…) {`
-    fn script_call(&self) -> Kind {
-        match self.head.call {
-            [Token::Word("function"), before @ ..] => {
-                match self.names([before[0], before[1], before[2], Token::Start]) {
-                    Named::Yes => Kind::Function,
-                    _ => Kind::Part,
-                }
-            }
-            [Token::Sign(b'*'), Token::Word("function"), ..] => Kind::Part,
-            [Token::Word(name), ..] if is_control(name) => Kind::Part,
-            // A block after a statement without a semicolon.
-            [Token::Word(_), Token::Word("new"), ..] => Kind::Other,
-            [Token::Word(_) | Token::Text | Token::Sign(b']'), ..] => Kind::Function,
-            _ => Kind::Other,
-        }
     }
 
     fn close(&mut self) -> Option<()> {
@@ -522,13 +301,18 @@ impl<'s> Skimmer<'s> {
     }
 
     /// Each branch begins where the first did, whatever that opened and closed.
-    fn directive(&mut self, name: &str) {
+    fn directive(&mut self, name: &str) -> Option<()> {
         match name {
             "define" | "include" | "import" => self.declares(),
-            "if" | "ifdef" | "ifndef" => self.branches.push((self.blocks.clone(), self.groups.clone())),
+            "if" | "ifdef" | "ifndef" => {
+                self.keep(self.blocks.len() + self.groups.len())?;
+                self.branches.push((self.blocks.clone(), self.groups.clone()));
+            }
             "else" | "elif" => {
                 if let Some((blocks, groups)) = self.branches.last() {
-                    (self.blocks, self.groups) = (blocks.clone(), groups.clone());
+                    let (blocks, groups) = (blocks.clone(), groups.clone());
+                    self.keep(blocks.len() + groups.len())?;
+                    (self.blocks, self.groups) = (blocks, groups);
                 }
             }
             "endif" => {
@@ -536,14 +320,14 @@ impl<'s> Skimmer<'s> {
             }
             _ => {}
         }
+        Some(())
     }
-}
 
-#[derive(PartialEq)]
-enum Named {
-    Yes,
-    No,
-    Perhaps,
+    /// None when too much is kept.
+    fn keep(&mut self, more: usize) -> Option<()> {
+        self.kept += more + 1;
+        (self.kept <= MAX_KEPT).then_some(())
+    }
 }
 
 #[derive(PartialEq)]
@@ -555,32 +339,4 @@ enum Kind {
     /// Members are declared inside.
     Declaration,
     Other,
-}
-
-fn is_control(word: &str) -> bool {
-    matches!(word, "if" | "for" | "while" | "switch" | "catch" | "with" | "await" | "synchronized" | "try")
-}
-
-/// What stands before a value in C#.
-fn is_operator(word: &str) -> bool {
-    matches!(
-        word,
-        "new"
-            | "return"
-            | "await"
-            | "throw"
-            | "in"
-            | "is"
-            | "as"
-            | "else"
-            | "case"
-            | "when"
-            | "out"
-            | "ref"
-            | "yield"
-    )
-}
-
-fn is_attribute(word: &str) -> bool {
-    matches!(word, "__attribute__" | "__attribute" | "__declspec" | "alignas" | "_Alignas")
 }

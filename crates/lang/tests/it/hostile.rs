@@ -87,6 +87,18 @@ fn many_of_the_same_signs() {
     }
 }
 
+/// What is open is kept at every `#if`, but not without end: these would be gigabytes.
+#[test]
+fn many_branches_inside_many_blocks() {
+    let limits = Limits { max_references: 0, ..Limits::default() };
+    for directives in ["#if a\n", "#if a\n#endif\n", "#else\n"] {
+        let source = format!("{}\n#if b\n{}", "void f(){".repeat(400), directives.repeat(20_000));
+        for language in [Language::C, Language::CSharp] {
+            let _ = parse(language, &source, &limits);
+        }
+    }
+}
+
 /// Where everything is on one line, a line is no place; the reason is told.
 #[test]
 fn a_minified_script_has_no_outline() {
