@@ -160,6 +160,9 @@ pub(crate) struct UpArgs {
     /// Sets of tools to serve, comma-separated [default: dir2mcp]
     #[arg(long, value_name = "SETS")]
     pub tools: Option<String>,
+    /// How tool names are listed: dotted, or underscore for clients that refuse dots [default: dotted]
+    #[arg(long, value_name = "SPELLING")]
+    pub tool_names: Option<String>,
     /// Refuse every tool that could write
     #[arg(long)]
     pub read_only: bool,
@@ -263,6 +266,9 @@ pub(crate) struct StdioArgs {
     /// Sets of tools to serve, comma-separated [default: dir2mcp]
     #[arg(long, value_name = "SETS")]
     pub tools: Option<String>,
+    /// How tool names are listed: dotted, or underscore for clients that refuse dots [default: dotted]
+    #[arg(long, value_name = "SPELLING")]
+    pub tool_names: Option<String>,
     #[command(flatten)]
     pub repo: RepoArgs,
     /// Adds the fixtures of the MCP conformance suite

@@ -84,7 +84,8 @@ pub(crate) fn mcp_server(
 ) -> Result<McpServer, RegistryError> {
     let rooms = rooms(settings, roots);
     let contracts = chosen(settings, &rooms.engine);
-    server_of(&contracts, settings, &rooms, McpOptions { fixtures, ..options(caller) })
+    let registry = Registry::new(&rooms, &contracts, tool_names(settings))?;
+    Ok(McpServer::new(Arc::new(registry), McpOptions { fixtures, ..options(caller) }))
 }
 
 /// What the contracts stand on.
@@ -107,29 +108,34 @@ pub(crate) fn mounts(
     fixtures: bool,
 ) -> Result<Vec<Mount<McpServer>>, RegistryError> {
     let rooms = rooms(settings, roots);
-    let serve = |contracts: &[Contract], fixtures| {
-        let options = McpOptions { fixtures, ..options(CallerSource::Http) };
-        server_of(contracts, settings, &rooms, options)
-    };
     let path = &settings.server.mcp_path;
     let chosen = chosen(settings, &rooms.engine);
     let version = || vec![("mcp_version", contracts::smart::MCP_VERSION)];
-    let mut mounts = vec![Mount {
-        path: path.clone(),
-        server: serve(&chosen, fixtures)?,
-        headers: if chosen.contains(&Contract::Smart) { version() } else { Vec::new() },
-    }];
-    let mut below = |contract: Contract, headers| -> Result<(), RegistryError> {
-        let path = format!("{path}/{}", contract.as_str());
-        mounts.push(Mount { path, server: serve(&[contract], false)?, headers });
+    let mut mounts = Vec::new();
+    let mut mount = |path: String, contracts: &[Contract], fixtures| -> Result<(), RegistryError> {
+        let headers = || if contracts.contains(&Contract::Smart) { version() } else { Vec::new() };
+        let options = McpOptions { fixtures, ..options(CallerSource::Http) };
+        let registry = Registry::new(&rooms, contracts, tool_names(settings))?;
+        // Hosts that refuse dots ask for the other spelling by the URL, whatever the configuration says.
+        for (variant, names) in NAMES_BY_URL {
+            let server = McpServer::new(Arc::new(registry.respelled(*names)), options.clone());
+            mounts.push(Mount { path: path.clone(), variant: Some(variant), server, headers: headers() });
+        }
+        let server = McpServer::new(Arc::new(registry), options);
+        mounts.push(Mount { path, variant: None, server, headers: headers() });
         Ok(())
     };
+    mount(path.clone(), &chosen, fixtures)?;
     if settings.repo.is_sound {
-        below(Contract::Repo, Vec::new())?;
+        mount(format!("{path}/{}", Contract::Repo.as_str()), &[Contract::Repo], false)?;
     }
-    below(Contract::Smart, version())?;
+    mount(format!("{path}/{}", Contract::Smart.as_str()), &[Contract::Smart], false)?;
     Ok(mounts)
 }
+
+/// How a URL asks for a spelling of the tools' names.
+const NAMES_BY_URL: &[(&str, ToolNames)] =
+    &[("names=underscore", ToolNames::Underscore), ("names=dotted", ToolNames::Dotted)];
 
 /// The contracts of `server.tools`.
 fn chosen(settings: &Settings, engine: &Engine) -> Vec<Contract> {
@@ -145,18 +151,11 @@ fn options(caller: CallerSource) -> McpOptions {
     McpOptions::new(env!("CARGO_PKG_VERSION"), caller)
 }
 
-fn server_of(
-    contracts: &[Contract],
-    settings: &Settings,
-    rooms: &Rooms,
-    options: McpOptions,
-) -> Result<McpServer, RegistryError> {
-    let names = match settings.server.tool_names {
+fn tool_names(settings: &Settings) -> ToolNames {
+    match settings.server.tool_names {
         settings::ToolNames::Dotted => ToolNames::Dotted,
         settings::ToolNames::Underscore => ToolNames::Underscore,
-    };
-    let registry = Registry::new(rooms, contracts, names)?;
-    Ok(McpServer::new(Arc::new(registry), options))
+    }
 }
 
 /// The repository behind an engine, as these settings show it.

@@ -5,6 +5,7 @@
 mod arguments;
 pub mod dir2mcp;
 pub mod error_codes;
+mod instructions;
 mod registry;
 pub mod repo;
 pub mod service;

@@ -64,6 +64,9 @@ pub trait ToolService: Send + Sync + 'static {
         context: CallContext,
     ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>>;
 
-    /// The `instructions` text of the MCP handshake.
-    fn instructions(&self) -> &str;
+    /// Whether a call by this name would find its tool, however the list spells it.
+    fn has(&self, name: &str) -> bool;
+
+    /// The `instructions` text of the MCP handshake, as of now.
+    fn instructions(&self) -> String;
 }

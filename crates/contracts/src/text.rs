@@ -12,14 +12,19 @@ pub(crate) const SUMMARY_BYTES: usize = 8 * 1024;
 /// Longest piece of a caller's own words that an error repeats.
 const SHOWN_CHARS: usize = 64;
 
-/// A failure in the shape of the dir2mcp specification, section 12.4.
+/// A failure in the shape of the dir2mcp specification, section 12.4. What to do about it is part of the message: a model
+/// that sees only the structured result has no other place to read it.
 pub(crate) fn failed(failure: &Failure) -> ToolResult {
+    let message = match &failure.hint {
+        Some(hint) => format!("{}. {hint}", failure.message.trim_end_matches('.')),
+        None => failure.message.clone(),
+    };
     ToolResult {
-        content: vec![visible(&format!("ERROR: {}: {}", failure.code, failure.message))],
+        content: vec![visible(&format!("ERROR: {}: {message}", failure.code))],
         structured: json!({
             "error": {
                 "code": failure.code.as_str(),
-                "message": failure.message,
+                "message": message,
                 "retryable": failure.retryable(),
             }
         })

@@ -25,6 +25,7 @@ use crate::metrics::Metrics;
 use crate::open_file::{Door, open_file};
 use crate::outliner::Outliner;
 use crate::state::prepare_state_dir;
+use crate::suggest::nearest_paths;
 use crate::worker::{self, EventSink, Wake, Waker};
 
 /// How long a process that only reads trusts what it last read of the writer's progress.
@@ -317,7 +318,9 @@ impl Engine {
         self.audited(
             call,
             blocking(call, move || {
-                let mut opened = open_file(shared.door(), &request)?;
+                let request = shared.below_root(request);
+                let mut opened = open_file(shared.door(), &request)
+                    .map_err(|failure| shared.with_suggestions(failure, &request.rel_path))?;
                 let indexed = index.document(&opened.file.rel_path)?;
                 opened.file.changed_since_indexed =
                     indexed.and_then(|row| row.content_hash).is_some_and(|hash| hash != opened.content_hash);
@@ -488,6 +491,32 @@ impl Shared {
         let options =
             RankOptions { oversample: self.config.oversample, weights: self.config.weights, view: None };
         retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &|path| self.allows(path))
+    }
+
+    /// An absolute path below the root as the relative one that it means. Any other path stays as it is, for the door to
+    /// judge.
+    fn below_root(&self, request: OpenRequest) -> OpenRequest {
+        let root = self.guard.root().path();
+        match Path::new(&request.rel_path).strip_prefix(root).ok().and_then(Path::to_str) {
+            Some(below) if !below.is_empty() => OpenRequest { rel_path: below.to_owned(), ..request },
+            _ => request,
+        }
+    }
+
+    /// Names the files that may have been meant by a path that does not exist.
+    fn with_suggestions(&self, failure: Failure, wanted: &str) -> Failure {
+        if failure.code != ErrorCode::FileNotFound || failure.hint.is_some() {
+            return failure;
+        }
+        let snapshot = self.index().snapshot();
+        let known = snapshot.paths().filter(|path| self.allows(path));
+        match nearest_paths(wanted, known).as_slice() {
+            [] => failure.hint("Use list_files to see which files there are."),
+            near => {
+                let near: Vec<String> = near.iter().map(|path| format!("\"{path}\"")).collect();
+                failure.hint(format!("Did you mean {}?", near.join(" or ")))
+            }
+        }
     }
 
     /// The way to the texts of files.

@@ -15,6 +15,7 @@ pub mod repo;
 mod seen;
 pub mod smart;
 pub mod state;
+mod suggest;
 mod worker;
 
 pub use api::{

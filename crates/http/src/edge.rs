@@ -58,6 +58,8 @@ pub(crate) struct Edge<H> {
 /// One MCP server at one path, as the caller gives it.
 pub struct Mount<H> {
     pub path: String,
+    /// A variant of the path, chosen by one parameter of the URL's query, such as `names=underscore`.
+    pub variant: Option<&'static str>,
     pub server: H,
     /// Headers of every answer, names in small letters.
     pub headers: Vec<(&'static str, &'static str)>,
@@ -66,6 +68,7 @@ pub struct Mount<H> {
 /// The same, ready to serve.
 struct Mounted<H> {
     path: String,
+    variant: Option<&'static str>,
     server: H,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// Serves requests within sessions.
@@ -155,7 +158,7 @@ where
             }
             return Ok(probe.answer(self.vitals.as_ref(), self.stopping.is_cancelled()));
         }
-        let mount = self.mounts.iter().position(|mount| mount.path == path).ok_or(Refusal::NoSuchPath)?;
+        let mount = self.find_mount(path, request.uri().query()).ok_or(Refusal::NoSuchPath)?;
         if request.method() == Method::OPTIONS {
             return Ok(cors::preflight(request.headers()));
         }
@@ -171,6 +174,15 @@ where
             response.headers_mut().insert(name, value.clone());
         }
         Ok(response)
+    }
+
+    /// The variant that the query asks for, else the path's own server.
+    fn find_mount(&self, path: &str, query: Option<&str>) -> Option<usize> {
+        let asked = |variant: &str| query.is_some_and(|query| query.split('&').any(|part| part == variant));
+        let at = |chosen: &dyn Fn(Option<&str>) -> bool| {
+            self.mounts.iter().position(|mount| mount.path == path && chosen(mount.variant))
+        };
+        at(&|variant| variant.is_some_and(asked)).or_else(|| at(&|variant| variant.is_none()))
     }
 
     /// A credential first, then the rate. Guessing credentials costs as much as asking questions.
@@ -385,7 +397,7 @@ where
     H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
     fn new(mount: Mount<H>, config: &HttpConfig, ends: &Ends) -> Mounted<H> {
-        let Mount { path, server, headers } = mount;
+        let Mount { path, variant, server, headers } = mount;
         let own = |(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
         let headers = headers.into_iter().map(own).collect();
         let versions =
@@ -406,7 +418,7 @@ where
             transport.clone().with_legacy_session_mode(false),
         );
         let sessions = StreamableHttpService::new(factory, Arc::new(Door), transport);
-        Mounted { path, server, headers, sessions, stateless, versions }
+        Mounted { path, variant, server, headers, sessions, stateless, versions }
     }
 }
 

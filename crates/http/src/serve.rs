@@ -96,7 +96,7 @@ impl Bound {
         H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
         let path = self.config.mcp_path.clone();
-        self.serve_mounts(vec![Mount { path, server, headers: Vec::new() }], cancel).await
+        self.serve_mounts(vec![Mount { path, variant: None, server, headers: Vec::new() }], cancel).await
     }
 
     /// Serves several MCP servers, each at its own path.
@@ -108,9 +108,9 @@ impl Bound {
     where
         H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
-        for (n, Mount { path, .. }) in mounts.iter().enumerate() {
+        for (n, Mount { path, variant, .. }) in mounts.iter().enumerate() {
             check_path(path)?;
-            if mounts[..n].iter().any(|other| other.path == *path) {
+            if mounts[..n].iter().any(|other| other.path == *path && other.variant == *variant) {
                 return Err(HttpError::config("mcp_path", format!("{path} is mounted twice")));
             }
         }

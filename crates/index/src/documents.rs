@@ -71,6 +71,11 @@ impl Documents {
         self.table().row(doc).map(|row| (&*row.path, row.doc_type))
     }
 
+    /// The paths of all documents.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.table().pages.iter().flat_map(|page| page.iter().flatten()).map(|row| &*row.path)
+    }
+
     fn table(&self) -> &Table {
         self.table.get_or_init(|| {
             let mut table = Table::default();

@@ -153,6 +153,11 @@ impl Snapshot {
         self.documents.get(number)
     }
 
+    /// The paths of all documents, searchable or not, in no particular order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.documents.paths()
+    }
+
     /// In how many chunks of a kind a token stands.
     pub fn holders(&self, kind: IndexKind, token: &str) -> u64 {
         self.counted.of(Some(kind), Part::Body, token, || lexical::holders(&self.lexical, kind, token))

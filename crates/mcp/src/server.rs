@@ -208,7 +208,7 @@ impl McpServer {
     pub(crate) fn serves_directly(&self, revision: &ProtocolVersion, tool: &str) -> bool {
         self.inner.fixtures.is_none()
             && self.inner.versions.contains(revision)
-            && self.inner.listed.iter().any(|listed| listed.name == tool)
+            && self.inner.tools.has(tool)
     }
 
     pub(crate) fn identity(&self) -> &Value {
@@ -247,7 +247,7 @@ impl ServerHandler for McpServer {
             .with_server_info(self.implementation())
             .with_ttl_ms(self.ttl_ms())
             .with_cache_scope(CacheScope::Public);
-        result.instructions = Some(self.inner.tools.instructions().to_owned());
+        result.instructions = Some(self.inner.tools.instructions());
         Ok(result)
     }
 

@@ -119,6 +119,13 @@ impl Server {
         HttpClient { path: path.to_owned(), ..self.stranger(Era::Modern) }
     }
 
+    /// A client of the legacy era at another URL, its handshake done.
+    pub fn legacy_client_at(&self, path: &str) -> HttpClient {
+        let mut client = HttpClient { path: path.to_owned(), ..self.stranger(Era::Legacy) };
+        client.initialize(LEGACY);
+        client
+    }
+
     /// A client that has said nothing yet.
     pub fn stranger(&self, era: Era) -> HttpClient {
         HttpClient {

@@ -301,8 +301,9 @@ keys! {
     ServerReadOnly "server.read_only": Bool, Preset::Bool(false), flag "--read-only";
     /// Sets of tools shown at the MCP endpoint: dir2mcp, repo, cleats, files, smart.
     ServerTools "server.tools": List, Preset::List(&["dir2mcp"]), flag "--tools";
-    /// Tool names with dots, or with underscores for hosts that refuse dots.
-    ServerToolNames "server.tool_names": Choice(&["dotted", "underscore"]), Preset::Text("dotted");
+    /// Tool names listed with dots, or with underscores for hosts that refuse dots; calls may use either.
+    ServerToolNames "server.tool_names": Choice(&["dotted", "underscore"]), Preset::Text("dotted"),
+        flag "--tool-names";
     /// Names accepted in the Host header, beside localhost and IP addresses.
     ServerAllowedHosts "server.allowed_hosts": List, Preset::List(&[]);
     /// A session ends after this long without a request.

@@ -66,7 +66,7 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
     };
     let variables = environment.layer(cwd, &mut problems, &mut warnings);
     let mut flags = flags(&cli.command, cwd, &mut problems, &mut warnings);
-    flags.extend(options::roots_flag(cli.global.roots.as_deref(), cwd, &mut problems));
+    flags.extend(options::flag(Key::WorkspaceRoots, cli.global.roots.as_deref(), cwd, &mut problems));
     let chosen = Values::combine([file.clone(), variables.clone(), flags.clone()]);
     let (repository, repo_sound) = if uses_repo(&cli.command, &chosen) {
         (repo_toml::layer(&root, &mut problems), true)
@@ -205,7 +205,7 @@ fn file_layer(
 fn flags(command: &Command, cwd: &Path, problems: &mut Problems, warnings: &mut Vec<String>) -> Layer {
     match command {
         Command::Stdio(args) => options::stdio_flags(args, cwd, problems),
-        Command::Connect(args) => options::tools_flag(args.tools.as_deref(), cwd, problems),
+        Command::Connect(args) => options::flag(Key::ServerTools, args.tools.as_deref(), cwd, problems),
         _ => {
             let Some(args) = up_args(command) else { return Layer::new() };
             if args.x402_facilitator_token.is_some() {

@@ -97,6 +97,7 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
     text(Key::ServerPublic, args.public.then_some("true"));
     text(Key::ServerReadOnly, args.read_only.then_some("true"));
     text(Key::ServerTools, args.tools.as_deref());
+    text(Key::ServerToolNames, args.tool_names.as_deref());
     text(Key::ServerTlsCertFile, args.tls_cert.as_deref());
     text(Key::ServerTlsKeyFile, args.tls_key.as_deref());
     text(Key::SecurityAllowedOrigins, args.allowed_origins.as_deref());
@@ -123,22 +124,16 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
 /// The flags of `dir2mcp stdio`.
 pub(crate) fn stdio_flags(args: &StdioArgs, cwd: &Path, problems: &mut Problems) -> Layer {
     let mut layer = repo_flags(&args.repo, cwd, problems);
-    layer.extend(tools_flag(args.tools.as_deref(), cwd, problems));
+    layer.extend(flag(Key::ServerTools, args.tools.as_deref(), cwd, problems));
+    layer.extend(flag(Key::ServerToolNames, args.tool_names.as_deref(), cwd, problems));
     layer
 }
 
-/// `--tools`, where it is a command's only flag of the table.
-pub(crate) fn tools_flag(tools: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
-    let spec = Spec::of(Key::ServerTools);
+/// The one flag of a key.
+pub(crate) fn flag(key: Key, given: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
+    let spec = Spec::of(key);
     let origin = Origin::Flag(spec.flag[0]);
-    tools.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
-}
-
-/// `--roots`, which every command takes.
-pub(crate) fn roots_flag(roots: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
-    let spec = Spec::of(Key::WorkspaceRoots);
-    let origin = Origin::Flag(spec.flag[0]);
-    roots.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
+    given.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
 }
 
 /// The flags of the repository tools.

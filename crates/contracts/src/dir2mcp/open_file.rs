@@ -19,8 +19,8 @@ use crate::tool::{Output, Spec, Tool};
 pub(super) const SPEC: Spec = Spec {
     name: "dir2mcp.open_file",
     title: "Open file",
-    description: "Open an exact slice of a file to verify or read around a citation: lines (start_line and \
-                  end_line), a page, or a time range (start_ms and end_ms). Give one of the three, or none for \
+    description: "Open an exact slice of a file to verify or read around a citation: lines (start_line, \
+                  end_line), a page, or a time range (start_ms, end_ms). Give one of the three, or none for \
                   the beginning of the file.",
     input,
     output,
@@ -45,12 +45,12 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "rel_path": { "type": "string", "minLength": 1, "description": "Path relative to the indexed directory." },
-            "start_line": { "type": "integer", "minimum": 1, "description": "First line, counted from 1; needs end_line." },
-            "end_line": { "type": "integer", "minimum": 1, "description": "Last line, included; needs start_line." },
+            "rel_path": { "type": "string", "minLength": 1, "description": "Path relative to the indexed directory, or absolute within it." },
+            "start_line": { "type": "integer", "minimum": 1, "description": "First line, counted from 1; alone, from there on." },
+            "end_line": { "type": "integer", "minimum": 1, "description": "Last line, included; alone, from the first line." },
             "page": { "type": "integer", "minimum": 1, "description": "Page of a paged document, counted from 1." },
-            "start_ms": { "type": "integer", "minimum": 0, "description": "Start of a transcript excerpt; needs end_ms." },
-            "end_ms": { "type": "integer", "minimum": 0, "description": "End of a transcript excerpt; needs start_ms." },
+            "start_ms": { "type": "integer", "minimum": 0, "description": "Start of a transcript excerpt; alone, from there on." },
+            "end_ms": { "type": "integer", "minimum": 0, "description": "End of a transcript excerpt; alone, from the start." },
             "max_chars": {
                 "type": "integer", "minimum": 200, "maximum": 50000, "default": 20000,
                 "description": "Most characters to return; more is cut off and truncated is true."
@@ -106,11 +106,11 @@ fn request(arguments: Value) -> Result<OpenRequest, Failure> {
     })
 }
 
-/// Page, time and lines exclude each other, and a range needs both its ends in order.
+/// Page, time and lines exclude each other. A range with one end runs from the start or to the end.
 fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
     let refuse = |message: String| Err(Failure::new(ErrorCode::InvalidField, message));
-    let lines = ends(arguments.start_line, arguments.end_line, "start_line", "end_line")?;
-    let time = ends(arguments.start_ms, arguments.end_ms, "start_ms", "end_ms")?;
+    let lines = ends((arguments.start_line, "start_line"), (arguments.end_line, "end_line"), 1)?;
+    let time = ends((arguments.start_ms, "start_ms"), (arguments.end_ms, "end_ms"), 0)?;
     // A number beyond any file is its end.
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     match (arguments.page, time, lines) {
@@ -123,19 +123,19 @@ fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
 }
 
 fn ends(
-    start: Option<u64>,
-    end: Option<u64>,
-    start_name: &str,
-    end_name: &str,
+    (start, start_name): (Option<u64>, &str),
+    (end, end_name): (Option<u64>, &str),
+    first: u64,
 ) -> Result<Option<(u64, u64)>, Failure> {
-    let refuse = |message: String| Err(Failure::new(ErrorCode::InvalidField, message));
-    match (start, end) {
-        (None, None) => Ok(None),
-        (Some(start), Some(end)) if start <= end => Ok(Some((start, end))),
-        (Some(_), Some(_)) => refuse(format!("{start_name} must not be greater than {end_name}")),
-        (Some(_), None) => refuse(format!("{start_name} needs {end_name}")),
-        (None, Some(_)) => refuse(format!("{end_name} needs {start_name}")),
+    if start.is_none() && end.is_none() {
+        return Ok(None);
     }
+    let (start, end) = (start.unwrap_or(first), end.unwrap_or(u64::MAX));
+    if start > end {
+        let message = format!("{start_name} must not be greater than {end_name}");
+        return Err(Failure::new(ErrorCode::InvalidField, message));
+    }
+    Ok(Some((start, end)))
 }
 
 fn render(opened: &OpenedFile) -> Output {
@@ -146,12 +146,23 @@ fn render(opened: &OpenedFile) -> Output {
     if let Some(span) = opened.span {
         structured["span"] = span_json(span);
     }
-    structured["content"] = json!(opened.content);
+    structured["content"] = json!(marked(opened));
     structured["truncated"] = json!(opened.truncated);
     let mut content = vec![visible(&opened.content)];
     content.extend(note(opened));
     Output { content, structured: structured.into(), warnings: Vec::new() }
 }
+
+/// The content as a model sees it. Where the file has changed since it was indexed, a first line says so: a citation may
+/// have moved, and nothing else in this result could tell.
+fn marked(opened: &OpenedFile) -> String {
+    match opened.changed_since_indexed {
+        true => format!("{CHANGED_NOTICE}\n{}", opened.content),
+        false => opened.content.clone(),
+    }
+}
+
+const CHANGED_NOTICE: &str = "[dir2mcp: this file has changed since it was indexed; cited lines may have moved]";
 
 /// What the reader should know beyond the content, as an item of its own, so that the content stays exact.
 fn note(opened: &OpenedFile) -> Option<String> {
@@ -207,6 +218,14 @@ pub(super) mod tests {
             of(json!({"rel_path": "a.wav", "start_ms": 0, "end_ms": 5})).selection,
             Selection::Time { start_ms: 0, end_ms: 5 }
         );
+        let from = of(json!({"rel_path": "a.rs", "start_line": 7}));
+        assert_eq!(from.selection, Selection::Lines { start: 7, end: u32::MAX });
+        let until = of(json!({"rel_path": "a.rs", "end_line": 7}));
+        assert_eq!(until.selection, Selection::Lines { start: 1, end: 7 });
+        let rest = of(json!({"rel_path": "a.wav", "start_ms": 5}));
+        assert_eq!(rest.selection, Selection::Time { start_ms: 5, end_ms: u64::MAX });
+        let beginning = of(json!({"rel_path": "a.wav", "end_ms": 5}));
+        assert_eq!(beginning.selection, Selection::Time { start_ms: 0, end_ms: 5 });
         let far = of(json!({"rel_path": "a.rs", "start_line": 1, "end_line": 1e300}));
         assert_eq!(far.selection, Selection::Lines { start: 1, end: u32::MAX });
     }
@@ -214,10 +233,6 @@ pub(super) mod tests {
     #[test]
     fn d150_d152_case_18_what_is_refused() {
         for arguments in [
-            json!({"rel_path": "a", "start_line": 1}),
-            json!({"rel_path": "a", "end_line": 1}),
-            json!({"rel_path": "a", "start_ms": 1}),
-            json!({"rel_path": "a", "end_ms": 1}),
             json!({"rel_path": "a", "start_line": 2, "end_line": 1}),
             json!({"rel_path": "a", "start_ms": 2, "end_ms": 1}),
             json!({"rel_path": "a", "page": 1, "start_line": 1, "end_line": 1}),
@@ -265,6 +280,7 @@ pub(super) mod tests {
         assert_eq!(output.content[0], "fn a() {\n}");
         assert!(output.content[1].starts_with("Note on [src/a.rs:L3-L4]: cut off at max_chars"));
         assert!(output.content[1].contains("changed since it was indexed"));
+        assert_eq!(output.structured["content"], format!("{CHANGED_NOTICE}\nfn a() {{\n}}"));
 
         let empty = OpenedFile { span: None, content: String::new(), ..opened() };
         let output = render(&empty);

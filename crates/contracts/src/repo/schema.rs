@@ -32,7 +32,7 @@ pub(super) fn path_within() -> Value {
 }
 
 pub(super) fn top_k() -> Value {
-    json!({ "type": "integer", "minimum": 1, "description": "Most results; the limit unless given." })
+    json!({ "type": "integer", "minimum": 1, "description": "Maximum results (default: the server's limit)." })
 }
 
 /// A number up to a limit of the operator's: more is refused, not cut.

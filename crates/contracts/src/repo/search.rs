@@ -24,6 +24,10 @@ pub(super) const SPEC: Spec = Spec {
     timeout: Duration::from_secs(60),
 };
 
+/// Hits returned unless told otherwise. The limit is the operator's; what follows the tenth hit is rarely read and always
+/// paid for.
+const DEFAULT_TOP_K: u32 = 10;
+
 pub(super) const MODES: [&str; 3] = ["bm25", "hybrid", "semantic"];
 
 fn input() -> Value {
@@ -38,9 +42,12 @@ fn input() -> Value {
                 "default": "bm25",
                 "description": "bm25 looks at words only; hybrid and semantic must be switched on by the operator."
             },
-            "top_k": schema::top_k(),
+            "top_k": {
+                "type": "integer", "minimum": 1, "default": DEFAULT_TOP_K,
+                "description": "Maximum results, up to max_search_hits."
+            },
             "file_glob": schema::glob(),
-            "path_prefix": { "type": "string", "description": "Only paths that begin so." }
+            "path_prefix": { "type": "string", "description": "Only paths starting with this prefix." }
         },
         "required": ["query"]
     })
@@ -89,7 +96,12 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let mode = arguments.mode.unwrap_or_else(|| MODES[0].to_owned());
     let query = Query {
         text: not_blank(arguments.query, "query")?,
-        k: within(arguments.top_k, context.limits.max_search_hits, "top_k", "max_search_hits")?,
+        k: within(
+            Some(arguments.top_k.unwrap_or_else(|| DEFAULT_TOP_K.min(context.limits.max_search_hits).into())),
+            context.limits.max_search_hits,
+            "top_k",
+            "max_search_hits",
+        )?,
         index: IndexChoice::Both,
         filter: Filter {
             path_prefix: given(arguments.path_prefix).map(|prefix| prefix.replace("//", "/")),

@@ -78,8 +78,12 @@ impl ToolService for Stub {
         .boxed()
     }
 
-    fn instructions(&self) -> &str {
-        "Use tools/list then tools/call."
+    fn has(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    fn instructions(&self) -> String {
+        "Use tools/list then tools/call.".to_owned()
     }
 }
 

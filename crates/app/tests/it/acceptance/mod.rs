@@ -10,6 +10,7 @@ mod escapes;
 mod faults;
 mod fresh;
 mod indexing;
+mod model_view;
 mod repo;
 mod secrets;
 mod sessions;
