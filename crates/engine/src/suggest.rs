@@ -30,7 +30,8 @@ pub(crate) fn nearest_paths<'a>(wanted: &str, known: impl Iterator<Item = &'a st
                 _ => continue,
             }
         };
-        let shared = wanted.split('/').rev().zip(lowered.split('/').rev()).take_while(|(a, b)| a == b).count();
+        let shared =
+            wanted.split('/').rev().zip(lowered.split('/').rev()).take_while(|(a, b)| a == b).count();
         near.push((distance, usize::MAX - shared, path));
         // The list stays short however many files are called `index.js`.
         if near.len() >= 64 {

@@ -206,9 +206,7 @@ impl McpServer {
 
     /// Whether calls of this tool in this revision need nothing of what only the long way knows.
     pub(crate) fn serves_directly(&self, revision: &ProtocolVersion, tool: &str) -> bool {
-        self.inner.fixtures.is_none()
-            && self.inner.versions.contains(revision)
-            && self.inner.tools.has(tool)
+        self.inner.fixtures.is_none() && self.inner.versions.contains(revision) && self.inner.tools.has(tool)
     }
 
     pub(crate) fn identity(&self) -> &Value {

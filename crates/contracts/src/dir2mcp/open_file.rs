@@ -162,7 +162,8 @@ fn marked(opened: &OpenedFile) -> String {
     }
 }
 
-const CHANGED_NOTICE: &str = "[dir2mcp: this file has changed since it was indexed; cited lines may have moved]";
+const CHANGED_NOTICE: &str =
+    "[dir2mcp: this file has changed since it was indexed; cited lines may have moved]";
 
 /// What the reader should know beyond the content, as an item of its own, so that the content stays exact.
 fn note(opened: &OpenedFile) -> Option<String> {

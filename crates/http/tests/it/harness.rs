@@ -60,7 +60,12 @@ impl Server {
         let server = McpServer::new(tools.clone(), McpOptions::new("0.0.0", CallerSource::Http));
         let mounts = paths
             .iter()
-            .map(|path| Mount { path: (*path).to_owned(), variant: None, server: server.clone(), headers: Vec::new() })
+            .map(|path| Mount {
+                path: (*path).to_owned(),
+                variant: None,
+                server: server.clone(),
+                headers: Vec::new(),
+            })
             .collect();
         let cancel = CancellationToken::new();
         let task = tokio::spawn(bound.serve_mounts(mounts, cancel.clone()));

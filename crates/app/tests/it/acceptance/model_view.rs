@@ -88,7 +88,10 @@ fn d126_the_instructions_name_the_folder_and_what_is_in_it() {
     let root = folder.path().canonicalize().unwrap();
     assert!(text.starts_with("This server searches the folder "), "{text}");
     assert!(text.contains(&format!("({})", root.display())), "{text}");
-    assert!(text.contains("2 files (1 Markdown, 1 code)") || text.contains("2 files (1 code, 1 Markdown)"), "{text}");
+    assert!(
+        text.contains("2 files (1 Markdown, 1 code)") || text.contains("2 files (1 code, 1 Markdown)"),
+        "{text}"
+    );
     assert!(text.contains("dir2mcp.search") && text.contains("dir2mcp.open_file"), "{text}");
 }
 
@@ -159,7 +162,10 @@ fn a_changed_file_is_marked_where_a_model_sees_it() {
 fn r043_ten_hits_unless_more_are_asked_for() {
     let folder = Folder::empty();
     for number in 0..30 {
-        folder.write(&format!("src/part_{number}.py"), format!("def lighthouse_{number}():\n    return 'lighthouse'\n"));
+        folder.write(
+            &format!("src/part_{number}.py"),
+            format!("def lighthouse_{number}():\n    return 'lighthouse'\n"),
+        );
     }
     let server = program(&folder).serve(&["--tools", "repo"]);
     let mut client = server.client(Era::Modern);
