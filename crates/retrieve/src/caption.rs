@@ -81,6 +81,7 @@ fn place(chunk: &StoredChunk, snippet: &Snippet) -> String {
         _ => None,
     };
     let lines = match chunk.span {
+        Span::Lines { .. } if chunk.text.trim() == snippet.text.trim() => None,
         Span::Lines { start_line, end_line } => {
             let first = (start_line + snippet.line as u32).min(end_line);
             let last = (first + snippet.text.matches('\n').count() as u32).min(end_line);

@@ -94,7 +94,7 @@ fn lines(text: &str) -> Vec<Line> {
                 start: begun,
                 end: begun + trimmed.len(),
                 words: begun + (trimmed.len() - trimmed.trim_start().len()),
-                chars: trimmed.chars().count(),
+                chars: line.chars().count(),
                 blank: trimmed.trim().is_empty(),
             }
         })

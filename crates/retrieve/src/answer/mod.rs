@@ -405,7 +405,11 @@ mod tests {
             "how do I bake sourdough bread",
         ] {
             let answer = answer(question, &found);
-            assert_eq!(answer.text, NOTHING_ANSWERS, "{question}");
+            assert!(
+                answer.text.starts_with("Nothing in this folder answers that"),
+                "{question}: {}",
+                answer.text
+            );
             assert!(answer.citations.is_empty());
         }
         assert!(

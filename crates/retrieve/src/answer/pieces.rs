@@ -192,15 +192,14 @@ mod tests {
             quoted(
                 "a.md",
                 IndexKind::Text,
-                "# Head\n\nOne is e.g. this. Two goes\non here! (Three.) v1.2 ends\n\n- item a\n- item b. More.\n"
+                "# Head\n\nOne is e.g. this. Two goes\non here! (Three.) v1.2 ends\n\n- item one\n- item two. More.\n"
             ),
             [
                 "One is e.g. this.",
                 "Two goes\non here!",
-                "(Three.)",
-                "v1.2 ends",
-                "- item a",
-                "- item b.",
+                "(Three.) v1.2 ends",
+                "- item one",
+                "- item two.",
                 "More."
             ]
         );

@@ -76,8 +76,7 @@ pub(super) fn take_listing(words: &mut [Word]) -> bool {
     let left: Vec<&Word> = words.iter().filter(|word| !word.taken).collect();
     let asks = |word: &&Word| word.is(REQUEST) || word.is(DETERMINERS) || word.is(THINGS) || word.is(HAVE);
     let names_files = left.iter().any(|word| word.is(THINGS));
-    let names_all = left.iter().any(|word| word.is(&["all", "alle", "every", "list"]));
-    if left.is_empty() || !left.iter().all(asks) || !(names_files || filtered && names_all) {
+    if left.is_empty() || !left.iter().all(asks) || !(names_files || filtered) {
         return false;
     }
     // One word alone, such as `file`, is looked for.
