@@ -41,6 +41,9 @@ cargo xtask COMMAND
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md
+  eval --everyday [--verbose] [--write]
+                                   everyday questions over a made folder of documents, mails and code: no download
+                                   is needed; --write puts the figures in eval/everyday/results.md
   documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs
                                    with what pdftotext reads; the tables are printed
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf

@@ -343,7 +343,7 @@ fn rules(shared: &Shared) -> String {
     let config = &shared.config;
     let (policy, chunking, archives) = (&config.policy, &config.chunking, config.archives);
     let text = format!("{policy:?} {chunking:?} {} {} {archives:?}", config.gitignore, config.pdf);
-    format!("5:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+    format!("6:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 pub(crate) fn failure(error: &IngestError) -> Failure {

@@ -176,9 +176,9 @@ impl Representer<'_> {
         };
         let mut rep_hash = blake3::Hasher::new();
         rep_hash.update(text.as_bytes()).update(self.fingerprint.as_bytes());
-        // The same text may stand on other pages than before.
-        for pointer in chunks.iter().filter_map(|chunk| chunk.pointer.as_ref()) {
-            rep_hash.update(&serde_json::to_vec(pointer).unwrap_or_default());
+        // The same text may stand on other pages than before, or below other headings.
+        for chunk in &chunks {
+            rep_hash.update(&serde_json::to_vec(&(&chunk.pointer, &chunk.heading)).unwrap_or_default());
         }
         let rep = NewRep {
             rep_type: RepType::RawText,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkId, ContentHash, Pointer, Span};
+use crate::{ChunkId, ContentHash, Heading, Pointer, Span};
 
 crate::document::named!(
     /// Which of the two vector indices a chunk belongs to.
@@ -20,6 +20,8 @@ pub struct Chunk {
     pub span: Span,
     /// The place as people say it, where lines do not: a page, a slide, rows of a sheet, a section.
     pub pointer: Option<Pointer>,
+    /// What stands above its first line; empty where nothing does.
+    pub heading: Heading,
     pub kind: IndexKind,
     pub text: String,
     pub text_hash: ContentHash,

@@ -209,7 +209,10 @@ const WEAKEST: f32 = 0.01;
 fn signals(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> Breakdown {
     let Candidate { chunk, places, .. } = candidate;
     let in_path = InPath::find(&chunk.rel_path, terms.matcher);
-    let all = places.iter().chain(&in_path.stem).chain(&in_path.folders).map(|found| found.term);
+    // A row of a table is about its columns and its sheet, too.
+    let beside = terms.matcher.find(&chunk.heading.words_beside(chunk.kind, &chunk.text));
+    let all =
+        places.iter().chain(&in_path.stem).chain(&in_path.folders).chain(&beside).map(|found| found.term);
     let (defines_identifier, defines_words) = definitions(parsed, terms, chunk, places);
     let (file_stem, folders) = in_path.shares(terms.shares());
     Breakdown {
@@ -352,6 +355,7 @@ mod tests {
             ordinal: id as u32,
             span: Span::Lines { start_line: 1, end_line: 2 },
             pointer: None,
+            heading: model::Heading::default(),
             kind: IndexKind::Code,
             text_hash,
             text: text.into(),

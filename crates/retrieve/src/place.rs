@@ -1,6 +1,7 @@
 //! What a file's path says about its worth as an answer: tests, examples, vendored, generated, package fronts.
 
 use crate::parse::Parsed;
+use crate::test_file::is_test_file;
 use crate::weights::Weights;
 
 /// The role of a file, read off its path.
@@ -21,13 +22,14 @@ pub enum Place {
 
 impl Place {
     pub fn of(path: &str) -> Place {
+        let is_test = is_test_file(path);
         let path = path.to_lowercase();
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let in_folder = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
         if in_folder(VENDOR_FOLDERS) {
             Place::Vendored
-        } else if in_folder(TEST_FOLDERS) || is_test_name(name, stem) {
+        } else if is_test {
             Place::Test
         } else if is_generated_name(name) || in_folder(GENERATED_FOLDERS) {
             Place::Generated
@@ -72,8 +74,6 @@ impl Place {
     }
 }
 
-const TEST_FOLDERS: &[&str] =
-    &["test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e", "__mocks__"];
 const TEST_WORDS: &[&str] =
     &["test", "tests", "testing", "tested", "spec", "specs", "fixture", "fixtures", "mock", "mocks", "e2e"];
 
@@ -175,16 +175,6 @@ const PASSING_ON: &[&str] = &[
     "*",
     "} from",
 ];
-
-fn is_test_name(name: &str, stem: &str) -> bool {
-    stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || stem.ends_with("_tests")
-        || stem.ends_with("_spec")
-        || name.contains(".test.")
-        || name.contains(".spec.")
-        || stem == "conftest"
-}
 
 fn is_tooling(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, extension)| TOOLING_EXTENSIONS.contains(&extension))

@@ -5,13 +5,14 @@ use model::{EmbedError, Embedder, ErrorCode, Failure, Hit, IndexKind, IndexUsed,
 
 use crate::breakdown::Breakdown;
 use crate::candidates::{Pool, Question, gather};
+use crate::caption::captioned;
 use crate::filter::{CompiledFilter, View};
 use crate::fuse::{Ranking, Scored, TermWeights, merge, rank, words_at};
 use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
 use crate::route::{Reason, Routed, route};
-use crate::snippet::{DEFAULT_CHARS, cut_out};
+use crate::snippet::{cut_out, room};
 use crate::weights::{self, Weights};
 
 /// What may be tuned from outside.
@@ -109,7 +110,8 @@ pub fn search(
     }
     let best = merge(rankings, query.k);
     let matched = best.iter().map(|scored| words_at(&parsed, &scored.places)).collect();
-    let (hits, breakdowns) = best.into_iter().map(|scored| show(scored, &terms)).unzip();
+    let shown = best.into_iter().enumerate().map(|(rank, scored)| show(scored, rank, &terms));
+    let (hits, breakdowns) = shown.unzip();
     let query_truncated = parsed.truncated;
     Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
 }
@@ -177,16 +179,17 @@ fn covers(used: IndexUsed, kind: IndexKind) -> bool {
     }
 }
 
-fn show(scored: Scored, terms: &TermWeights<'_>) -> (Hit, Breakdown) {
+fn show(scored: Scored, rank: usize, terms: &TermWeights<'_>) -> (Hit, Breakdown) {
     let Scored { chunk, places, score, breakdown } = scored;
-    let snippet = cut_out(&chunk.text, &places, terms.shares(), DEFAULT_CHARS);
+    let snippet = cut_out(&chunk.text, &places, terms.shares(), room(rank));
+    let snippet = captioned(&chunk, snippet);
     let hit = Hit {
         chunk_id: chunk.id,
         rel_path: chunk.rel_path,
         doc_type: chunk.doc_type,
         rep_type: chunk.rep_type,
         score,
-        snippet: snippet.text,
+        snippet,
         span: chunk.span,
         pointer: chunk.pointer,
     };

@@ -127,6 +127,7 @@ pub fn docx(body: &str) -> Vec<u8> {
 pub fn docx_with(body: &str, more: &[(&str, &str)]) -> Vec<u8> {
     let styles = format!(
         "<w:styles {W}><w:style w:styleId='H1'><w:name w:val='heading 1'/></w:style>\
+         <w:style w:styleId='H2'><w:name w:val='heading 2'/></w:style>\
          <w:style w:styleId='Mine'><w:name w:val='mine'/><w:basedOn w:val='H1'/></w:style></w:styles>"
     );
     let document = format!("<w:document {W}><w:body>{body}</w:body></w:document>");
@@ -312,4 +313,108 @@ pub fn epub(chapters: &[&str]) -> Vec<u8> {
         format!("<package><manifest>{items}</manifest><spine>{spine}</spine></package>"),
     ));
     zip(&files)
+}
+
+/// A Word file from a few marks of Markdown: `# ` and `## ` headings, every other line a paragraph.
+pub fn document(text: &str) -> Vec<u8> {
+    let body: String = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let (style, words) = match (line.strip_prefix("## "), line.strip_prefix("# ")) {
+                (Some(words), _) => ("<w:pPr><w:pStyle w:val='H2'/></w:pPr>", words),
+                (_, Some(words)) => ("<w:pPr><w:pStyle w:val='H1'/></w:pPr>", words),
+                _ => ("", line),
+            };
+            format!("<w:p>{style}<w:r><w:t>{}</w:t></w:r></w:p>", escaped(words))
+        })
+        .collect();
+    docx(&body)
+}
+
+/// A workbook of named sheets with rows of cells; what reads as a number is one.
+pub fn workbook(sheets: &[(String, Vec<Vec<String>>)]) -> Vec<u8> {
+    let mut files = vec![file("[Content_Types].xml", TYPES)];
+    let (mut list, mut targets) = (String::new(), Vec::new());
+    for (index, (name, rows)) in sheets.iter().enumerate() {
+        let number = index + 1;
+        list += &format!("<sheet name='{}' sheetId='{number}' r:id='s{number}'/>", escaped(name));
+        targets.push((format!("s{number}"), format!("worksheets/sheet{number}.xml")));
+        let cell = |row: usize, column: usize, text: &String| {
+            let place = format!("{}{row}", (b'A' + column as u8) as char);
+            match text.parse::<f64>() {
+                Ok(_) => format!("<c r='{place}'><v>{text}</v></c>"),
+                Err(_) => format!("<c r='{place}' t='inlineStr'><is><t>{}</t></is></c>", escaped(text)),
+            }
+        };
+        let rows: String = (1..)
+            .zip(rows)
+            .map(|(row, cells)| {
+                let cells: String =
+                    cells.iter().enumerate().map(|(column, text)| cell(row, column, text)).collect();
+                format!("<row r='{row}'>{cells}</row>")
+            })
+            .collect();
+        let sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
+        files.push(file(&format!("xl/worksheets/sheet{number}.xml"), sheet));
+    }
+    let all: Vec<(&str, &str, &str)> =
+        targets.iter().map(|(id, target)| (id.as_str(), "worksheet", target.as_str())).collect();
+    files.push(file("xl/_rels/workbook.xml.rels", relations(&all)));
+    files.push(file("xl/workbook.xml", format!("<workbook><sheets>{list}</sheets></workbook>")));
+    zip(&files)
+}
+
+/// A presentation of slides with a title, a text and notes each.
+pub fn deck(slides: &[(String, String, String)]) -> Vec<u8> {
+    let shape = |kind: &str, text: &str| {
+        format!(
+            "<p:sp><p:nvPr><p:ph type='{kind}'/></p:nvPr><p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody></p:sp>",
+            escaped(text)
+        )
+    };
+    let mut files = vec![file("[Content_Types].xml", TYPES)];
+    let (mut list, mut targets) = (String::new(), Vec::new());
+    for (index, (title, text, notes)) in slides.iter().enumerate() {
+        let number = index + 1;
+        list += &format!("<p:sldId id='{}' r:id='r{number}'/>", 255 + number);
+        targets.push((format!("r{number}"), format!("slides/slide{number}.xml")));
+        let shapes = shape("title", title) + &shape("body", text);
+        files.push(file(
+            &format!("ppt/slides/slide{number}.xml"),
+            format!("<p:sld><p:spTree>{shapes}</p:spTree></p:sld>"),
+        ));
+        let of_slide = relations(&[("n", "notesSlide", &format!("../notesSlides/notesSlide{number}.xml"))]);
+        files.push(file(&format!("ppt/slides/_rels/slide{number}.xml.rels"), of_slide));
+        let notes = format!("<p:notes>{}</p:notes>", shape("body", notes));
+        files.push(file(&format!("ppt/notesSlides/notesSlide{number}.xml"), notes));
+    }
+    let all: Vec<(&str, &str, &str)> =
+        targets.iter().map(|(id, target)| (id.as_str(), "slide", target.as_str())).collect();
+    files.push(file("ppt/_rels/presentation.xml.rels", relations(&all)));
+    files.push(file(
+        "ppt/presentation.xml",
+        format!("<p:presentation><p:sldIdLst>{list}</p:sldIdLst></p:presentation>"),
+    ));
+    zip(&files)
+}
+
+/// A PDF of pages with several lines each.
+pub fn printed(all: &[Vec<String>]) -> Vec<u8> {
+    let page = |lines: &Vec<String>| -> String {
+        let shown: String = lines
+            .iter()
+            .map(|line| {
+                let line = line.replace('\\', "\\\\").replace('(', "\\(").replace(')', "\\)");
+                format!("({line}) Tj 0 -16 Td ")
+            })
+            .collect();
+        format!("BT /F 12 Tf 72 720 Td {shown}ET")
+    };
+    let contents: Vec<String> = all.iter().map(page).collect();
+    pages(&contents.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\'', "&apos;")
 }

@@ -26,3 +26,13 @@ pub use random::Random;
 pub use server::{HttpClient, Server};
 pub use stdio::StdioServer;
 pub use tree::Tree;
+
+/// The part of a snippet that stands in the file: what follows the first line, where that says where the passage stands
+/// (`@@ L3-L9 @@ class A`).
+pub fn passage(snippet: &serde_json::Value) -> &str {
+    let snippet = snippet.as_str().expect("a snippet is a text");
+    match snippet.split_once('\n') {
+        Some((first, rest)) if first.starts_with("@@ ") => rest,
+        _ => snippet,
+    }
+}

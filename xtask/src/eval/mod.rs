@@ -2,8 +2,9 @@
 //!
 //! A set has `queries.jsonl`, `qrels.tsv` and either `corpus.jsonl` or `packages.tsv`; packages are fetched by name from
 //! their registries. One is in `eval/`; the others are not part of the source tree, since their licences differ, and
-//! `--sets` names the folder that holds them.
+//! `--sets` names the folder that holds them. `--everyday` asks the everyday questions alone, which need no download.
 
+mod everyday;
 mod packages;
 mod score;
 
@@ -79,6 +80,9 @@ const ABLATIONS: [(&str, &[&[&str]]); 16] = [
 ];
 
 pub(crate) fn run(args: &mut Args) -> Result<(), String> {
+    if args.switch("--everyday") {
+        return ask_everyday(args);
+    }
     let sets: Vec<PathBuf> =
         args.value("--sets")?.map(PathBuf::from).into_iter().chain([workspace().join("eval")]).collect();
     let (ablations, write) = (args.switch("--ablations"), args.switch("--write"));
@@ -153,12 +157,27 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
             let _ = writeln!(page, "{line}");
         }
     }
+    page.push_str(&everyday::run(&binary, false)?);
     if write {
         let file = workspace().join("eval/results.md");
         std::fs::create_dir_all(workspace().join("eval"))
             .and_then(|()| std::fs::write(&file, page))
             .map_err(|error| error.to_string())?;
         println!("wrote {}", file.display());
+    }
+    Ok(())
+}
+
+fn ask_everyday(args: &mut Args) -> Result<(), String> {
+    let (verbose, write) = (args.switch("--verbose"), args.switch("--write"));
+    args.done()?;
+    let page = everyday::run(&build(Profile::Release)?, verbose)?;
+    println!("{page}");
+    if write {
+        let title =
+            "# How everyday questions are answered\n\nMade by `cargo xtask eval --everyday --write`.\n";
+        let file = workspace().join("eval/everyday/results.md");
+        std::fs::write(&file, format!("{title}{page}")).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

@@ -77,8 +77,8 @@ fn explain(loaded: &Loaded, query: Query) -> Result<(), Exit> {
         let hits: Vec<Value> = explained
             .map(|(hit, breakdown)| {
                 let parts: Map<String, Value> =
-                    breakdown.parts().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-                json!({ "rel_path": hit.rel_path, "citation": citation_text(&hit.rel_path, hit.span), "score": hit.score, "parts": parts })
+                    breakdown.parts().into_iter().map(|(name, value)| (name.to_owned(), json!(rounded(value)))).collect();
+                json!({ "rel_path": hit.rel_path, "citation": citation_text(&hit.rel_path, hit.span), "score": rounded(hit.score), "parts": parts })
             })
             .collect();
         let used = answer.index_used.as_str();
@@ -97,6 +97,11 @@ fn explain(loaded: &Loaded, query: Query) -> Result<(), Exit> {
     }
     print::out(&print::safe_text(&text))?;
     Ok(())
+}
+
+/// Six digits: what follows is the noise of turning the number into one of more digits.
+fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 1e6).round() / 1e6
 }
 
 /// Calls one tool over a current index and prints its result.

@@ -6,10 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{Failure, Filter, IndexChoice, Query, RelPath};
+use retrieve::bundle::NamedSymbol;
+use retrieve::test_file::is_test_file;
 use retrieve::{Bundle, Bundler, Deterministic, Passage, Repository, Source, Task};
 
 use super::files::shown;
 use super::search::find;
+use super::symbols::declaring;
 use super::view::RepoView;
 use super::{Repo, Retrieval};
 use crate::api::Call;
@@ -89,5 +92,33 @@ impl Repository for Now<'_> {
         });
         self.read.borrow_mut().insert(path.to_owned(), source.clone());
         source
+    }
+
+    fn called(&self, path: &str, most: usize) -> Result<Vec<String>, Failure> {
+        let shows = |known: &str| {
+            self.shared.allows(known) && RelPath::from_walk(known).is_ok_and(|known| self.view.shows(&known))
+        };
+        let ends =
+            |known: &str| known.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+        let admit = |row: &index::DocumentRow| {
+            row.status == model::DocStatus::Ok && ends(&row.path) && shows(&row.path)
+        };
+        let (_, rows) = self.shared.index().list(&admit, usize::MAX, 0)?;
+        let mut paths: Vec<String> = rows.into_iter().map(|row| row.path).collect();
+        // The path itself, then those that are shorter and so nearer to what was written.
+        paths.sort_by_key(|known| (known.len(), known.clone()));
+        if paths.first().is_some_and(|first| first == path) {
+            paths.truncate(1);
+        }
+        paths.truncate(most);
+        Ok(paths)
+    }
+
+    fn declaring(&self, symbol: &NamedSymbol, most: usize) -> Result<Vec<String>, Failure> {
+        let mut paths = declaring(self.shared, self.view, &symbol.qualified)?;
+        // Sources before tests that declare something of the same name.
+        paths.sort_by_key(|path| (is_test_file(path), path.clone()));
+        paths.truncate(most);
+        Ok(paths)
     }
 }

@@ -196,6 +196,17 @@ struct Asked<'a> {
     files: Files,
 }
 
+/// The files that declare a qualified name, by path.
+pub(super) fn declaring(shared: &Shared, view: &RepoView, qualified: &str) -> Result<Vec<String>, Failure> {
+    let name = Name::parse(qualified)?;
+    let files = Files::holding(shared, view, &name, None)?;
+    let declares = |outline: &Option<Outline>| {
+        let mut declared = outline.iter().flat_map(|outline| &outline.definitions);
+        declared.any(|each| name.is_declared_by(&each.qualified))
+    };
+    Ok(files.outlines.into_iter().filter(|(_, outline)| declares(outline)).map(|(path, _)| path).collect())
+}
+
 fn definition(path: &str, each: &Definition) -> DefinitionFound {
     DefinitionFound {
         path: path.to_owned(),
@@ -227,12 +238,7 @@ impl Name {
 
     /// Equal, or one the end of the other.
     fn is_declared_by(&self, qualified: &str) -> bool {
-        let ends = |long: &str, short: &str| {
-            long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-        };
-        let qualified = qualified.replace("::", ".");
-        ends(&qualified, &self.whole)
-            || ends(&self.whole, &qualified) && qualified.rsplit('.').next() == Some(&self.last)
+        retrieve::bundle::declares(&self.whole, qualified)
     }
 
     fn is_qualified(&self) -> bool {

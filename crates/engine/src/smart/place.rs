@@ -8,6 +8,7 @@ use std::ops::Range;
 use index::{Index, StoredChunk};
 use ingest::Extraction;
 use model::{DocType, ErrorCode, Failure, Pointer, Span};
+use retrieve::caption;
 use retrieve::snippet::{DEFAULT_CHARS, snippet};
 
 use super::SmartConfig;
@@ -37,7 +38,13 @@ impl Cited {
         let text = config.redactor.redact(&chunk.text);
         let room = config.preview_bytes;
         let cut = snippet(&text, words, DEFAULT_CHARS);
-        let shown = cut.text.trim().to_owned();
+        // Whole lines keep their indentation.
+        let shown = cut.text.trim_start_matches(['\n', '\r']).trim_end().to_owned();
+        let above = {
+            let mut redacted = chunk.clone();
+            redacted.text = text.to_string();
+            config.redactor.redact(&caption::above(&redacted, &cut))
+        };
         let before: usize = text.split('\n').take(cut.line).map(|line| line.len() + 1).sum();
         let of_line = text.split('\n').nth(cut.line).unwrap_or_default();
         // A preview begins at the place; the passage must end within it.
@@ -68,7 +75,8 @@ impl Cited {
         if !is_found && let Some(quote) = quote(&shown, words) {
             pointer.push_str(&format!("{NEAR}{quote}\""));
         }
-        Ok(Cited { pointer, snippet: shown })
+        let snippet = if above.is_empty() { shown } else { format!("{}{above}\n{shown}", caption::MARK) };
+        Ok(Cited { pointer, snippet })
     }
 }
 

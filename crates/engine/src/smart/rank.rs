@@ -145,7 +145,10 @@ pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure
         let shown = moment.shown(asked, &operators)?;
         words = parsed.content_terms().len();
         if words == 0 {
-            matches.extend(newest(moment, &shown)?);
+            // Signs alone (`%`, `(((`) are words that no file holds; only a question for files lists them all.
+            if asked.lists {
+                matches.extend(newest(moment, &shown)?);
+            }
         } else {
             matches.extend(found(moment, &parsed, asked, &shown)?);
         }

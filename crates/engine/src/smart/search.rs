@@ -63,6 +63,8 @@ pub(super) struct Asked {
     pub(super) text: String,
     pub(super) exts: Vec<String>,
     pub(super) years: Vec<String>,
+    /// Files are asked for, not words.
+    pub(super) lists: bool,
     /// By engine: the folders looked at; the empty one is all of it.
     pub(super) folders: Vec<(usize, Vec<String>)>,
 }
@@ -89,7 +91,10 @@ impl Smart {
     }
 
     fn asked(&self, request: &FindRequest) -> Result<Asked, Failure> {
-        let Understood { text, exts, years, .. } = understand(&request.query, this_year());
+        let Understood { text, exts, years, lists, .. } = understand(&request.query, this_year());
+        // With filters of the caller's own, a query without words asks for the files they admit.
+        let filters = request.exts.is_some() || request.years.is_some();
+        let lists = lists || filters && !text.chars().any(char::is_alphanumeric);
         let exts = match &request.exts {
             Some(given) => given.iter().map(|ext| extension(ext)).collect::<Result<_, _>>()?,
             None => exts,
@@ -114,7 +119,7 @@ impl Smart {
                 folders.sort_unstable();
             }
         }
-        Ok(Asked { text, exts, years, folders })
+        Ok(Asked { text, exts, years, lists, folders })
     }
 
     fn moments(&self, asked: &Asked) -> Vec<Moment> {

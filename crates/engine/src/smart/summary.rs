@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use model::Failure;
+use retrieve::caption::without_caption;
 use retrieve::parse::Parsed;
 use retrieve::snippet::snippet;
 
@@ -129,7 +130,8 @@ fn excerpts(query: &str, results: &[Given]) -> Vec<Excerpt> {
     results
         .iter()
         .filter_map(|result| {
-            let text = one_line(&snippet(&result.snippet, &words, EXCERPT).text);
+            let passage = without_caption(&result.snippet);
+            let text = plain(&snippet(passage, &words, EXCERPT).text);
             let name = result.path.rsplit(['/', '\\']).next().unwrap_or(&result.path);
             let new = !text.is_empty() && said.insert(text.to_lowercase());
             new.then(|| Excerpt { name: one_line(name), text })
@@ -148,6 +150,27 @@ fn lines(excerpts: &[Excerpt], room: usize, write: impl Fn(&Excerpt) -> String) 
         text.push_str(&line);
     }
     text
+}
+
+/// The words of a passage on one line, without the marks that only lay it out: those of headings, list items, quotations
+/// and tables. The cells of a row are parted by commas.
+fn plain(passage: &str) -> String {
+    let lines = passage.lines().map(str::trim).filter(|line| !line.is_empty() && !is_rule(line));
+    let bare = lines.map(|line| {
+        let words = line.trim_start_matches(['#', '>', ' ']);
+        let words = words.strip_prefix("- ").or_else(|| words.strip_prefix("* ")).unwrap_or(words);
+        if !line.starts_with('|') {
+            return words.to_owned();
+        }
+        let cells = line.trim_matches('|').split('|').map(str::trim).filter(|cell| !cell.is_empty());
+        cells.collect::<Vec<_>>().join(", ")
+    });
+    one_line(&bare.collect::<Vec<_>>().join(" "))
+}
+
+/// `|---|---|`, `-----`, ```` ``` ````.
+fn is_rule(line: &str) -> bool {
+    line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '=' | '`' | '~'))
 }
 
 fn one_line(text: &str) -> String {
@@ -193,6 +216,17 @@ mod tests {
              | plan.pptx | Scope of the 2021 contract \\| with tables |"
         );
         assert_eq!(summary("x", &[], Style::Bullets, 1600), "No results to summarise for “x”.");
+    }
+
+    #[test]
+    fn summaries_hold_words_and_not_the_marks_around_them() {
+        let given = vec![Given {
+            path: "/r/notes.md".into(),
+            snippet: "@@ L3-L6 @@ Plan\n# Scope\n\n- the roof\n| part | cost |\n|---|---|\n| tiles | 40 |"
+                .into(),
+        }];
+        let text = summary("roof", &given, Style::Bullets, 1600);
+        assert_eq!(text, "- Scope the roof part, cost tiles, 40 (notes.md)");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use outlines::Unoutlined;
 pub(crate) use read::ReplayRow;
 pub use read::{Counts, DocumentRow, StoredChunk};
 pub(crate) use text::Unpacker;
-pub(crate) use write::{Embedded, Outcome};
+pub(crate) use write::{Added, Embedded, Outcome};
 
 pub(crate) const FILE_NAME: &str = "meta.sqlite";
 

@@ -4,8 +4,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, IndexKind, Pointer, RepType, SourceType,
-    Span,
+    ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, Heading, IndexKind, Pointer, RepType,
+    SourceType, Span,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -58,6 +58,8 @@ pub struct StoredChunk {
     pub span: Span,
     /// The place as people say it, where lines do not.
     pub pointer: Option<Pointer>,
+    /// What stands above its first line.
+    pub heading: Heading,
     pub kind: IndexKind,
     /// The first 128 bits of the text's hash.
     pub text_hash: [u8; 16],
@@ -82,6 +84,8 @@ pub(crate) struct ReplayRow {
     pub(crate) embedded: bool,
     pub(crate) text_hash: Vec<u8>,
     pub(crate) path: String,
+    /// The words beside the text by which it is found.
+    pub(crate) beside: String,
     pub(crate) text: String,
 }
 
@@ -264,6 +268,8 @@ impl Catalog {
         );
         let packed = row.get_ref(7).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
         let text = unpacker.unpack(conn, packed).map_err(&damaged)?;
+        let extra = row.get_ref(8).and_then(|extra| Ok(extra.as_str_or_null()?)).map_err(sqlite)?;
+        let (pointer, heading) = extras::read(extra);
         let mut text_hash = [0; 16];
         let hash = row.get_ref(6).and_then(|hash| Ok(hash.as_blob()?)).map_err(sqlite)?;
         if hash.len() == text_hash.len() {
@@ -278,11 +284,8 @@ impl Catalog {
             span: span.ok_or_else(|| damaged(format!("chunk {id} has no valid span")))?,
             kind: row.get_ref(5).and_then(|kind| Ok(kind_of(kind.as_str()?))).map_err(sqlite)?,
             text_hash,
-            pointer: row
-                .get_ref(8)
-                .and_then(|extra| Ok(extra.as_str_or_null()?))
-                .map_err(sqlite)?
-                .and_then(extras::pointer),
+            pointer,
+            heading,
             text,
         }))
     }
@@ -339,8 +342,9 @@ impl Catalog {
             let mut statement = conn
                 .prepare_cached(
                     "SELECT c.chunk_id, d.doc_id, c.ordinal, c.index_kind, c.generation, c.embedding_status, \
-                     c.text_hash, d.rel_path, c.text \
+                     c.text_hash, d.rel_path, c.text, s.extra_json \
                      FROM chunks c JOIN representations r ON r.rep_id = c.rep_id \
+                     JOIN spans s ON s.chunk_id = c.chunk_id \
                      JOIN documents d ON d.doc_id = r.doc_id \
                      WHERE c.generation > ?1 AND c.deleted = 0",
                 )
@@ -493,15 +497,18 @@ fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
 }
 
 fn replay_row(row: &Row<'_>, text: String) -> rusqlite::Result<ReplayRow> {
+    let (_, heading) = extras::read(row.get_ref(9)?.as_str_or_null()?);
+    let kind = kind_of(row.get_ref(3)?.as_str()?);
     Ok(ReplayRow {
         id: ChunkId(row.get(0)?),
         doc_id: row.get(1)?,
         ordinal: row.get(2)?,
-        kind: kind_of(row.get_ref(3)?.as_str()?),
+        kind,
         generation: row.get::<_, i64>(4)? as u64,
         embedded: row.get_ref(5)?.as_str()? == "ok",
         text_hash: row.get(6)?,
         path: row.get(7)?,
+        beside: heading.words_beside(kind, &text),
         text,
     })
 }

@@ -202,6 +202,7 @@ impl Derived {
                     kind: row.kind,
                     generation: row.generation,
                     path: &row.path,
+                    beside: &row.beside,
                     text: &row.text,
                 },
                 to_lexical: lexical_from.is_some_and(|from| row.generation > from),

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use model::{ChunkId, Embedder, IndexKind};
 
 use crate::batch::{Batch, DocChange};
-use crate::catalog::{Catalog, Outcome};
+use crate::catalog::{Added, Catalog, Outcome};
 use crate::error::IndexError;
 use crate::feed::{Item, Want, Work, work};
 use crate::lexical::{self, Lexical, LexicalView, LexicalWriter, NewDoc, Slot, Verify, kind_index};
@@ -183,8 +183,9 @@ impl Derived {
             }
             self.lexical.dirty = true;
         }
+        let beside: Vec<String> = outcome.added.iter().map(|added| words_beside(batch, added)).collect();
         let mut items = Vec::with_capacity(outcome.added.len());
-        for added in &outcome.added {
+        for (added, beside) in outcome.added.iter().zip(&beside) {
             let DocChange::Put { path, rep: Some(rep), .. } = &batch.changes[added.change] else { continue };
             let chunk = &rep.chunks[added.chunk];
             let doc = NewDoc {
@@ -194,6 +195,7 @@ impl Derived {
                 kind: chunk.kind,
                 generation,
                 path,
+                beside,
                 text: &chunk.text,
             };
             let side = &self.vectors[kind_index(chunk.kind)];
@@ -425,6 +427,13 @@ impl VectorSide {
     fn wants_embedding(&self, embedder: &dyn Embedder) -> bool {
         !embedder.is_costly() && embedder.dimensions(self.kind) > 0
     }
+}
+
+/// The words beside the text of a chunk that a batch added.
+fn words_beside(batch: &Batch, added: &Added) -> String {
+    let DocChange::Put { rep: Some(rep), .. } = &batch.changes[added.change] else { return String::new() };
+    let chunk = &rep.chunks[added.chunk];
+    chunk.heading.words_beside(chunk.kind, &chunk.text)
 }
 
 pub(crate) fn expected(embedder: &dyn Embedder, kind: IndexKind, corpus: &str) -> Expected {

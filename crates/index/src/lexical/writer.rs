@@ -33,6 +33,8 @@ pub(crate) struct NewDoc<'a> {
     pub(crate) kind: IndexKind,
     pub(crate) generation: u64,
     pub(crate) path: &'a str,
+    /// Words that do not stand in the text and by which it is found all the same: headings, the header row of a table.
+    pub(crate) beside: &'a str,
     pub(crate) text: &'a str,
 }
 
@@ -146,8 +148,9 @@ impl Slot {
             self.path_tokens.clear();
             tokens::join_tokens(doc.path, &mut self.scratch, &mut self.path_tokens);
         }
-        let mut body = String::with_capacity(doc.text.len() + doc.text.len() / 2);
-        let length = tokens::join_tokens(doc.text, &mut self.scratch, &mut body);
+        let mut body = String::with_capacity(doc.text.len() + doc.text.len() / 2 + doc.beside.len() * 2);
+        let length = tokens::join_tokens(doc.text, &mut self.scratch, &mut body)
+            + tokens::join_tokens(doc.beside, &mut self.scratch, &mut body);
         let document = ChunkDocument {
             fields: self.lexical.fields.clone(),
             body,

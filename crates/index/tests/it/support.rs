@@ -116,6 +116,7 @@ pub(crate) fn put_as(path: &str, text: &str, kind: IndexKind) -> DocChange {
             ordinal: chunks.len() as u32,
             span: Span::Lines { start_line: line, end_line },
             pointer: None,
+            heading: model::Heading::default(),
             kind,
             text: paragraph.to_owned(),
             text_hash: hash(paragraph),

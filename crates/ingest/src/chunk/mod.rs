@@ -1,11 +1,15 @@
 //! Cuts a text into chunks with exact line spans: the lines of a span, joined, contain the chunk's text.
 
 mod code;
+mod heading;
 mod lines;
 mod prose;
 
 use extract::{Extraction, Format};
-use model::{Chunk, ChunkId, ContentHash, DocType, IndexKind, Pointer, RelPath, RepType, Span};
+use heading::{TextHeadings, UnitHeadings};
+use model::{
+    Chunk, ChunkId, ContentHash, DocType, Heading, IndexKind, Layout, Pointer, RelPath, RepType, Span,
+};
 
 /// The `chunking.*` settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,12 +48,14 @@ pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &Chunk
         _ => (IndexKind::Text, prose::cut(text, options)),
     };
     let places = Places::of(path, doc_type, text);
+    let layout = Layout::of(doc_type, path.file_name());
+    let headings = TextHeadings::new(text, layout, places.headings());
     cuts.into_iter()
         .filter(|cut| !cut.text.trim().is_empty())
         .enumerate()
         .map(|(ordinal, cut)| {
             let place = places.pointer(cut);
-            identify(path, kind, ordinal as u32, cut, place)
+            identify(path, kind, ordinal as u32, cut, place, headings.above(cut.start_line))
         })
         .collect()
 }
@@ -64,6 +70,13 @@ enum Places {
 }
 
 impl Places {
+    fn headings(&self) -> &[(u32, String)] {
+        match self {
+            Places::Headings(headings) => headings,
+            Places::None | Places::Rows(_) => &[],
+        }
+    }
+
     fn of(path: &RelPath, doc_type: DocType, text: &str) -> Places {
         match Format::from_name(path.file_name()) {
             _ if doc_type == DocType::Md => Places::Headings(extract::headings(text)),
@@ -96,25 +109,37 @@ impl Places {
 /// of the joined text where it has not, with the unit's own place beside it.
 pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptions) -> Vec<Chunk> {
     let (_, places) = extraction.joined();
+    let mut headings = UnitHeadings::new(extraction);
     let mut chunks = Vec::new();
     for (unit, (first_line, _)) in extraction.units.iter().zip(places) {
+        let (first, later) = headings.of(unit);
+        let within = TextHeadings::new(&unit.text, Layout::Plain, &[]);
         for cut in prose::cut(&unit.text, options) {
             if cut.text.trim().is_empty() {
                 continue;
             }
+            let mut heading = if cut.start_line == 1 { first.clone() } else { later.clone() };
+            heading.columns = heading.columns.or_else(|| within.above(cut.start_line).columns);
             let cut = Cut {
                 start_line: first_line + cut.start_line - 1,
                 end_line: first_line + cut.end_line - 1,
                 text: cut.text,
             };
             let ordinal = chunks.len() as u32;
-            chunks.push(identify(path, IndexKind::Text, ordinal, cut, Some(unit.pointer.clone())));
+            chunks.push(identify(path, IndexKind::Text, ordinal, cut, Some(unit.pointer.clone()), heading));
         }
     }
     chunks
 }
 
-fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, pointer: Option<Pointer>) -> Chunk {
+fn identify(
+    path: &RelPath,
+    kind: IndexKind,
+    ordinal: u32,
+    cut: Cut<'_>,
+    pointer: Option<Pointer>,
+    heading: Heading,
+) -> Chunk {
     let rep_type = RepType::RawText;
     let lines = Span::Lines { start_line: cut.start_line, end_line: cut.end_line };
     let span = pointer.as_ref().and_then(Pointer::span).unwrap_or(lines);
@@ -131,11 +156,16 @@ fn identify(path: &RelPath, kind: IndexKind, ordinal: u32, cut: Cut<'_>, pointer
     if let Some(pointer) = &pointer {
         identity.update(&serde_json::to_vec(pointer).unwrap_or_default());
     }
+    // It is found and shown otherwise, too.
+    if !heading.is_empty() {
+        identity.update(&serde_json::to_vec(&heading).unwrap_or_default());
+    }
     Chunk {
         id: ChunkId::from_digest(identity.finalize().as_bytes()),
         ordinal,
         span,
         pointer,
+        heading,
         kind,
         text: cut.text.to_owned(),
         text_hash: ContentHash(*text_hash.as_bytes()),

@@ -42,6 +42,10 @@ impl Budget {
         Budget { max_files, lines_left: max_lines, files: BTreeSet::new() }
     }
 
+    pub(super) fn lines_left(&self) -> usize {
+        self.lines_left
+    }
+
     /// Takes the lines, or says which budget they exceed.
     pub(super) fn take(&mut self, path: &str, lines: usize) -> Result<(), Skip> {
         if !self.files.contains(path) && self.files.len() >= self.max_files {

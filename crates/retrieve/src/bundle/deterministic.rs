@@ -6,11 +6,12 @@ use model::Failure;
 
 use super::budget::Budget;
 use super::keywords::keywords;
-use super::ranges::{Range, Words, ranges};
+use super::named::{NamedSymbol, paths, symbols};
+use super::ranges::{Range, Words, head, ranges};
 use super::{Bundle, Bundler, Repository, Selection, Skip, Skipped, Source, Task};
 use crate::matcher::Matcher;
 use crate::parse::Parsed;
-use crate::place::Place;
+use crate::test_file::is_test_file;
 
 /// What the files of each search are worth, compared with those of the whole prompt.
 const NAME_SHARE: f32 = 0.5;
@@ -21,6 +22,11 @@ const SOFTENED: f32 = 4.0;
 
 /// What declaring a name of the prompt adds to a file.
 const DEFINES: f32 = 0.15;
+
+/// What being named in the prompt adds to a file: more than any search can.
+const NAMED: f32 = 1.0;
+/// Files that one name may mean.
+const MOST_NAMED: usize = 3;
 
 /// Files that are read for each one wanted, at least and at most.
 const READ_FACTOR: usize = 3;
@@ -47,6 +53,8 @@ struct FileFound {
     best: f32,
     source_query: String,
     passages: Vec<(u32, u32)>,
+    /// By its path, or by what it declares.
+    is_named: bool,
 }
 
 /// A file that was read.
@@ -56,22 +64,28 @@ struct FileRead {
     source_query: String,
     source: Source,
     ranges: Vec<Range>,
+    is_named: bool,
 }
 
 impl Bundler for Deterministic {
     fn bundle(&self, task: &Task, repository: &dyn Repository) -> Result<Bundle, Failure> {
         let parsed = Parsed::new(&task.prompt);
         let (queries, mut found, counts) = search(task, &parsed, repository)?;
+        let named = symbols(&task.prompt);
+        name_files(task, &named, repository, &mut found)?;
         let tests = task.include_tests.unwrap_or_else(|| parsed.mentions(TEST_WORDS));
         if !tests {
-            found.retain(|path, _| Place::of(path) != Place::Test);
+            // A test that the prompt names is wanted, unless the caller says that none is.
+            found.retain(|path, file| !is_test_file(path) || file.is_named && task.include_tests.is_none());
         }
         let mut bundle = Bundle { queries, found: counts.0, distinct: counts.1, ..Bundle::default() };
-        let mut read = read(task, &parsed, found, repository, &mut bundle.skipped);
+        let mut read = read(task, &parsed, &named, found, repository, &mut bundle.skipped);
         let all = read.len();
         let best =
             read.iter().filter_map(|file| file.ranges.first()).fold(0.0_f32, |best, r| best.max(r.worth));
-        read.retain(|file| file.ranges.first().is_some_and(|range| range.worth >= best * WEAK));
+        read.retain(|file| {
+            file.is_named || file.ranges.first().is_some_and(|range| range.worth >= best * WEAK)
+        });
         bundle.weak = all - read.len();
         select(task, read, &mut bundle);
         Ok(bundle)
@@ -121,10 +135,35 @@ fn search(task: &Task, parsed: &Parsed, repository: &dyn Repository) -> Result<G
     Ok((queries, files, (total, distinct.len())))
 }
 
+/// Adds the files that the prompt names by their paths, and those that declare what it names.
+fn name_files(
+    task: &Task,
+    named: &[NamedSymbol],
+    repository: &dyn Repository,
+    found: &mut BTreeMap<String, FileFound>,
+) -> Result<(), Failure> {
+    let mut add = |path: String, query: &str| {
+        let file = found.entry(path).or_default();
+        if !std::mem::replace(&mut file.is_named, true) {
+            file.score += NAMED;
+            file.source_query = query.to_owned();
+        }
+    };
+    for path in paths(&task.prompt) {
+        repository.called(&path, MOST_NAMED)?.into_iter().for_each(|file| add(file, &path));
+    }
+    for symbol in named {
+        let files = repository.declaring(symbol, MOST_NAMED)?;
+        files.into_iter().for_each(|file| add(file, &symbol.qualified));
+    }
+    Ok(())
+}
+
 /// Reads the best files and finds their best lines.
 fn read(
     task: &Task,
     parsed: &Parsed,
+    named: &[NamedSymbol],
     found: BTreeMap<String, FileFound>,
     repository: &dyn Repository,
     skipped: &mut Vec<Skipped>,
@@ -151,12 +190,23 @@ fn read(
         })
         .collect();
     let tokens: Vec<String> = terms.iter().map(|term| term.token.clone()).collect();
-    let words = Words { matcher: &matcher, tokens: &tokens, weights: &weights, names: &parsed.identifiers };
     let longest = longest(task);
+    let words = Words {
+        matcher: &matcher,
+        tokens: &tokens,
+        weights: &weights,
+        names: &parsed.identifiers,
+        named,
+        longest_named: (task.max_lines * 2 / 3).max(1) as u32,
+    };
 
     let mut read: Vec<FileRead> = Vec::new();
     for ((path, file), source) in files.into_iter().zip(sources) {
-        let ranges = source.as_ref().map(|source| ranges(source, &file.passages, &words, longest));
+        let ranges = source.as_ref().map(|source| {
+            let found = ranges(source, &file.passages, &words, longest);
+            let named = file.is_named && found.is_empty();
+            if named { head(source, longest).into_iter().collect() } else { found }
+        });
         let (Some(source), Some(ranges)) = (source, ranges.filter(|ranges| !ranges.is_empty())) else {
             let (start_line, end_line) = file.passages.first().copied().unwrap_or((0, 0));
             skipped.push(Skipped { reason: Skip::ZeroLines, path, start_line, end_line, score: file.score });
@@ -165,7 +215,8 @@ fn read(
         let spelled = |name: &String| parsed.identifiers.contains(name);
         let defines = ranges.iter().any(|range| range.why.defines.iter().any(spelled));
         let score = file.score + if defines { DEFINES } else { 0.0 };
-        read.push(FileRead { path, score, source_query: file.source_query, source, ranges });
+        let is_named = file.is_named;
+        read.push(FileRead { path, score, source_query: file.source_query, source, ranges, is_named });
     }
     read.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     read
@@ -189,8 +240,15 @@ fn select(task: &Task, read: Vec<FileRead>, bundle: &mut Bundle) {
             if round > 0 && !taken.iter().any(|(known, _)| *known == number) {
                 continue;
             }
+            let mut range = range.clone();
+            // What is named is shown as far as the budget goes.
+            let left = budget.lines_left() as u32;
+            if file.is_named && round == 0 && left > 0 && range.end + 1 - range.start > left {
+                range.end = range.start + left - 1;
+                range.why.is_part = true;
+            }
             match budget.take(&file.path, (range.end + 1 - range.start) as usize) {
-                Ok(()) => taken.push((number, range.clone())),
+                Ok(()) => taken.push((number, range)),
                 Err(reason) => bundle.skipped.push(Skipped {
                     reason,
                     path: file.path.clone(),
@@ -225,6 +283,7 @@ fn merge(mut taken: Vec<(usize, Range)>, budget: &mut Budget, read: &[FileRead])
             why.matched_terms.dedup();
             why.symbols.extend(range.why.symbols);
             why.is_part |= range.why.is_part;
+            why.named |= range.why.named;
             why.defines.extend(range.why.defines);
             why.defines.dedup();
         } else {
@@ -272,6 +331,17 @@ mod tests {
         fn source(&self, path: &str) -> Option<Source> {
             self.0.get(path).map(|text| Source { text: text.clone(), symbols: Vec::new() })
         }
+
+        fn called(&self, path: &str, most: usize) -> Result<Vec<String>, Failure> {
+            let called = self.0.keys().filter(|known| known.ends_with(path)).take(most);
+            Ok(called.map(|path| (*path).to_owned()).collect())
+        }
+
+        fn declaring(&self, symbol: &NamedSymbol, most: usize) -> Result<Vec<String>, Failure> {
+            let declares = |text: &str| text.contains(&format!("def {}", symbol.last));
+            let files = self.0.iter().filter(|(_, text)| declares(text)).take(most);
+            Ok(files.map(|(path, _)| (*path).to_owned()).collect())
+        }
     }
 
     fn task(prompt: &str, max_files: usize, max_lines: usize) -> Task {
@@ -311,6 +381,26 @@ mod tests {
     }
 
     #[test]
+    fn r047_what_the_prompt_names_is_in_the_bundle() {
+        let long = format!("{}def rare():\n    pass\n", "filler\n".repeat(60));
+        let folder = Folder(BTreeMap::from([
+            ("a/notes.md", "retry retry retry\n".repeat(30)),
+            ("b/unrelated.py", long),
+            ("tests/test_b.py", "nothing here\n".to_owned()),
+        ]));
+        let paths = |prompt: &str, include_tests| {
+            let task = Task { include_tests, ..task(prompt, 1, 20) };
+            let bundle = Deterministic.bundle(&task, &folder).unwrap();
+            bundle.selections.into_iter().map(|selection| selection.path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths("retry", None), ["a/notes.md"]);
+        assert_eq!(paths("retry in b/unrelated.py", None), ["b/unrelated.py"]);
+        assert_eq!(paths("retry in Thing.rare", None), ["b/unrelated.py"]);
+        assert_eq!(paths("retry in tests/test_b.py", None), ["tests/test_b.py"]);
+        assert_eq!(paths("retry in tests/test_b.py", Some(false)), ["a/notes.md"]);
+    }
+
+    #[test]
     fn a_file_that_is_gone_is_a_skip() {
         struct Gone;
         impl Repository for Gone {
@@ -319,6 +409,12 @@ mod tests {
             }
             fn source(&self, _: &str) -> Option<Source> {
                 None
+            }
+            fn called(&self, _: &str, _: usize) -> Result<Vec<String>, Failure> {
+                Ok(Vec::new())
+            }
+            fn declaring(&self, _: &NamedSymbol, _: usize) -> Result<Vec<String>, Failure> {
+                Ok(Vec::new())
             }
         }
         let bundle = Deterministic.bundle(&task("x", 5, 100), &Gone).unwrap();

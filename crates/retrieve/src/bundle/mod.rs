@@ -3,6 +3,7 @@
 mod budget;
 mod deterministic;
 mod keywords;
+mod named;
 mod ranges;
 
 use model::{Failure, Symbol};
@@ -10,6 +11,7 @@ use model::{Failure, Symbol};
 pub use budget::{Skip, Skipped};
 pub use deterministic::Deterministic;
 pub use keywords::keywords;
+pub use named::{NamedSymbol, declares};
 
 /// What a bundle is for, and how large it may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,12 @@ pub trait Repository {
 
     /// A file as it is now; `None` where it is gone or may not be read.
     fn source(&self, path: &str) -> Option<Source>;
+
+    /// The files whose paths are this one or end with it, at most `most`.
+    fn called(&self, path: &str, most: usize) -> Result<Vec<String>, Failure>;
+
+    /// The files that declare a name, at most `most`.
+    fn declaring(&self, symbol: &NamedSymbol, most: usize) -> Result<Vec<String>, Failure>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,12 +118,17 @@ pub struct Why {
     pub is_part: bool,
     /// The whole file, because it is short.
     pub whole_file: bool,
+    /// The prompt names the file or the declaration outright.
+    pub named: bool,
 }
 
 impl Why {
     /// The same for a reader.
     pub fn rationale(&self) -> String {
         let mut parts = Vec::new();
+        if self.named {
+            parts.push("named in the prompt".to_owned());
+        }
         if !self.defines.is_empty() {
             parts.push(format!("defines {}", self.defines.join(", ")));
         }

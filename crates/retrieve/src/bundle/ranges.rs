@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Symbol, SymbolKind};
 
-use super::{Source, Why};
+use super::{NamedSymbol, Source, Why};
 use crate::matcher::{Found, Matcher};
 
 /// A file of so few lines is shown whole.
@@ -52,6 +52,10 @@ pub(super) struct Words<'a> {
     pub(super) weights: &'a [f32],
     /// Names that the prompt spells as code does.
     pub(super) names: &'a [String],
+    /// Declarations that it names with what they belong to.
+    pub(super) named: &'a [NamedSymbol],
+    /// Lines that may be shown of one of those.
+    pub(super) longest_named: u32,
 }
 
 /// A file with the places of the prompt's words, line by line.
@@ -129,20 +133,32 @@ pub(super) fn ranges(
     // What stands outside of every declaration: imports, constants, prose.
     let outside = if candidates.is_empty() { 1.0 } else { OUTSIDE };
     candidates.extend(of_passages(&lines, passages, words, longest, outside));
-    candidates
-        .sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| (a.start, a.end).cmp(&(b.start, b.end))));
-    let best = candidates.first().map_or(0.0, |range| range.worth);
+    candidates.sort_by(|a, b| {
+        (b.why.named.cmp(&a.why.named))
+            .then_with(|| b.worth.total_cmp(&a.worth))
+            .then_with(|| (a.start, a.end).cmp(&(b.start, b.end)))
+    });
+    let best =
+        candidates.iter().filter(|range| !range.why.named).map(|range| range.worth).fold(0.0, f32::max);
     let mut chosen: Vec<Range> = Vec::new();
     for range in candidates {
         let overlaps = chosen.iter().any(|other| range.start <= other.end && other.start <= range.end);
         let shown = |term: &String| chosen.iter().any(|other| other.why.matched_terms.contains(term));
         let is_new = range.why.matched_terms.iter().any(|term| !shown(term));
         let share = if is_new { NEW_SHARE } else { SECOND_SHARE };
-        if !overlaps && range.worth > 0.0 && range.worth >= best * share && chosen.len() < MAX_RANGES {
+        let is_worth = range.worth > 0.0 && range.worth >= best * share || range.why.named;
+        if !overlaps && is_worth && chosen.len() < MAX_RANGES {
             chosen.push(range);
         }
     }
     chosen
+}
+
+/// The beginning of a file that the prompt names and whose words it does not hold.
+pub(super) fn head(source: &Source, longest: u32) -> Option<Range> {
+    let lines = Lines::new(&source.text, &[]);
+    let (start, end) = trimmed(&lines, 1, lines.count().min(longest))?;
+    Some(Range { start, end, worth: 0.0, why: Why { named: true, ..Why::default() } })
 }
 
 /// Keys of a data file and single elements are too small to be an excerpt.
@@ -174,14 +190,20 @@ fn of_symbol(
         .map(|term| words.weights[term] * IN_NAME)
         .sum();
     let found = passages.iter().any(|(from, to)| start <= *to && *from <= end);
+    let is_named = words.named.iter().any(|named| named.is_declared_by(&symbol.qualified));
+    let longest = if is_named { longest.max(words.longest_named) } else { longest };
     let is_part = end + 1 - start > longest;
     let (start, end) = match (is_part, first_member) {
         (false, _) => (start, end),
+        (true, _) if is_named => (start, start + longest - 1),
         // Of a long class its head: what matches inside is shown by its members.
         (true, Some(member)) => (start, member.saturating_sub(1).clamp(start, start + longest.min(HEAD) - 1)),
         (true, None) => densest(lines, words, start, end, longest),
     };
     let why = matched(lines, words, start, end);
+    if is_named && defines.is_empty() {
+        defines.push(symbol.name.clone());
+    }
     if why.matched_terms.is_empty() && defines.is_empty() {
         return None;
     }
@@ -191,7 +213,7 @@ fn of_symbol(
     let shortness = (40.0 / (40.0 + length)).sqrt();
     let worth = raw * shortness * if found { 1.3 } else { 1.0 };
     let symbols = vec![(symbol.kind.to_string(), symbol.qualified.clone())];
-    Some(Range { start, end, worth, why: Why { symbols, defines, is_part, ..why } })
+    Some(Range { start, end, worth, why: Why { symbols, defines, is_part, named: is_named, ..why } })
 }
 
 /// Windows around the matches within the passages.
@@ -301,8 +323,14 @@ mod tests {
         let matcher = Matcher::of_terms(terms.iter().copied());
         let tokens: Vec<String> = terms.iter().map(|term| term.token.clone()).collect();
         let weights = vec![1.0; tokens.len()];
-        let words =
-            Words { matcher: &matcher, tokens: &tokens, weights: &weights, names: &parsed.identifiers };
+        let words = Words {
+            matcher: &matcher,
+            tokens: &tokens,
+            weights: &weights,
+            names: &parsed.identifiers,
+            named: &[],
+            longest_named: 60,
+        };
         ranges(source, passages, &words, 60)
     }
 

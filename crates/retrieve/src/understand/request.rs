@@ -13,6 +13,80 @@ pub(super) const DETERMINERS: &[&str] = &[
     "every",
 ];
 
+/// Names of files in general.
+const THINGS: &[&str] = &[
+    "documents",
+    "files",
+    "docs",
+    "document",
+    "file",
+    "dokumente",
+    "dateien",
+    "unterlagen",
+    "anything",
+    "everything",
+    "something",
+    "alles",
+    "ones",
+];
+
+/// Takes everything that is left where it asks for files and names no word to look for: `all files`, `list everything`,
+/// `which documents do I have`. Says whether it did.
+pub(super) fn take_listing(words: &mut [Word]) -> bool {
+    const HAVE: &[&str] = &[
+        "have",
+        "are",
+        "there",
+        "do",
+        "exist",
+        "in",
+        "this",
+        "that",
+        "folder",
+        "directory",
+        "here",
+        "of",
+        "from",
+        "is",
+        "with",
+        "only",
+        "just",
+        "nur",
+        "und",
+        "and",
+        "or",
+        "type",
+        "types",
+        "kind",
+        "format",
+        "every",
+        "single",
+        "gibt",
+        "es",
+        "aus",
+        "von",
+        "im",
+        "ordner",
+        "what",
+        "haben",
+        "wir",
+        "hier",
+    ];
+    let filtered = words.iter().any(|word| word.taken);
+    let left: Vec<&Word> = words.iter().filter(|word| !word.taken).collect();
+    let asks = |word: &&Word| word.is(REQUEST) || word.is(DETERMINERS) || word.is(THINGS) || word.is(HAVE);
+    let names_files = left.iter().any(|word| word.is(THINGS));
+    if left.is_empty() || !left.iter().all(asks) || !(names_files || filtered) {
+        return false;
+    }
+    // One word alone, such as `file`, is looked for.
+    if !filtered && left.len() == 1 && !left[0].is(&["everything", "alles"]) {
+        return false;
+    }
+    words.iter_mut().for_each(|word| word.taken = true);
+    true
+}
+
 /// Words that only ask: `find me all documents about`, `zeige mir`. What is left must still say something.
 pub(super) fn take_request(words: &mut [Word]) {
     const VERBS: &[&str] = &[
@@ -22,20 +96,6 @@ pub(super) fn take_request(words: &mut [Word]) {
     const AFTER: &[&str] = &[
         "me", "us", "for", "mir", "uns", "nach", "all", "any", "the", "my", "our", "alle", "meine", "unsere",
         "please", "bitte",
-    ];
-    const THINGS: &[&str] = &[
-        "documents",
-        "files",
-        "docs",
-        "document",
-        "file",
-        "dokumente",
-        "dateien",
-        "unterlagen",
-        "anything",
-        "everything",
-        "something",
-        "alles",
     ];
     const ABOUT: &[&str] = &["about", "regarding", "concerning", "über", "mentioning", "containing"];
     let filtered = words.iter().any(|word| word.taken);
@@ -57,6 +117,14 @@ pub(super) fn take_request(words: &mut [Word]) {
             words[at].taken = true;
             at += 1;
         }
+    }
+    // `all pdf files about budget`: all that there are is what a search gives anyway.
+    while words.get(at).is_some_and(|word| word.is(&["all", "any", "every", "alle"]))
+        && words.get(at + 1).is_some_and(|next| next.taken || next.is(THINGS))
+        && left(words) > 1
+    {
+        words[at].taken = true;
+        at += 1;
     }
     // `documents about`: the things are what is searched anyway.
     if let Some(things) = words.get(at).filter(|word| word.is(THINGS)).map(|_| at) {

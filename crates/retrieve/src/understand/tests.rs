@@ -65,7 +65,83 @@ const CASES: &[Case] = &[
     ("costs in xls", "costs", ".xlsx .xls .ods .csv", ""),
     ("costs in doc", "costs", ".doc .docx", ""),
     ("path:finance costs in pdf -draft", "path:finance costs -draft", ".pdf", ""),
+    // Names of formats alone or at the end, as the specification writes them.
+    ("vendor x 2021 ppt docx", "vendor x", ".ppt .pptx .docx", "2021"),
+    ("vendor x ppt docx 2021", "vendor x", ".ppt .pptx .docx", "2021"),
+    ("pdf", "", ".pdf", ""),
+    ("docx", "", ".docx", ""),
+    ("xlsx", "", ".xlsx", ""),
+    ("ppt", "", ".ppt .pptx", ""),
+    ("PDF", "", ".pdf", ""),
+    ("csv", "", ".csv", ""),
+    ("pdf docx", "", ".pdf .docx", ""),
+    ("pdf or docx", "", ".pdf .docx", ""),
+    ("pdf, docx, xlsx", "", ".pdf .docx .xlsx", ""),
+    ("pdf 2021", "", ".pdf", "2021"),
+    ("2021 pdf", "", ".pdf", "2021"),
+    ("budget pdf", "budget", ".pdf", ""),
+    ("annual report pdf", "annual report", ".pdf", ""),
+    ("annual report 2023 pdf", "annual report", ".pdf", "2023"),
+    ("lease agreement docx", "lease agreement", ".docx", ""),
+    ("revenue xlsx 2024", "revenue", ".xlsx", "2024"),
+    ("revenue xlsx csv", "revenue", ".xlsx .csv", ""),
+    ("kickoff pptx or pdf", "kickoff", ".pptx .pdf", ""),
+    ("budget pdf docx xlsx", "budget", ".pdf .docx .xlsx", ""),
+    ("pdf docx vendor x", "vendor x", ".pdf .docx", ""),
+    ("ppt and docx for vendor x", "for vendor x", ".ppt .pptx .docx", ""),
+    ("launch eml", "launch", ".eml", ""),
+    ("show me pdfs", "", ".pdf", ""),
+    ("find pdf", "", ".pdf", ""),
+    ("find me the budget pdf", "the budget", ".pdf", ""),
+    ("Vertrag Lieferant X docx", "Vertrag Lieferant X", ".docx", ""),
+    ("Angebot 2022 pdf", "Angebot", ".pdf", "2022"),
+    // All of something.
+    ("all pdf files", "", ".pdf", ""),
+    ("all pdfs", "", ".pdf", ""),
+    ("all files from 2020", "", "", "2020"),
+    ("all the pdf files", "", ".pdf", ""),
+    ("all my spreadsheets", "", ".xlsx .xls .ods .csv", ""),
+    ("all word documents", "", ".docx .doc", ""),
+    ("all excel files from 2020", "", ".xlsx .xls .ods .csv", "2020"),
+    ("every pdf file", "", ".pdf", ""),
+    ("list all pdfs", "", ".pdf", ""),
+    ("list pdf files", "", ".pdf", ""),
+    ("show all docx files", "", ".docx", ""),
+    ("show me all files from 2020", "", "", "2020"),
+    ("all documents from 2019 to 2021", "", "", "2019 2020 2021"),
+    ("everything from 2020", "", "", "2020"),
+    ("all pdfs and docx files", "", ".pdf .docx", ""),
+    ("all pdfs from last year", "", ".pdf", "2025"),
+    ("all files", "", "", ""),
+    ("list all files", "", "", ""),
+    ("show me all documents", "", "", ""),
+    ("list everything", "", "", ""),
+    ("everything", "", "", ""),
+    ("which files are there", "", "", ""),
+    ("what documents do we have", "", "", ""),
+    ("alle PDF-Dateien", "", ".pdf", ""),
+    ("alle Dateien aus 2020", "", "", "2020"),
+    ("alle Dateien", "", "", ""),
+    ("zeige mir alle Dokumente", "", "", ""),
+    ("*", "", "", ""),
+    ("*.pdf", "", ".pdf", ""),
+    ("*.pdf ?", "", ".pdf", ""),
+    ("all pdf files about budget", "budget", ".pdf", ""),
+    ("all files about budget", "budget", "", ""),
+    ("last year's contracts", "contracts", "", "2025"),
+    ("text files about the roof", "the roof", ".txt .md", ""),
+    // Signs are words that no file holds.
+    ("🙂", "🙂", "", ""),
+    ("%", "%", "", ""),
+    ("(((", "(((", "", ""),
+    ("file", "file", "", ""),
     // Types that are the subject.
+    ("docx pdf converter", "docx pdf converter", "", ""),
+    ("export to pdf", "export to pdf", "", ""),
+    ("table of contents of a pdf", "table of contents of a pdf", "", ""),
+    ("import json", "import json", "", ""),
+    ("parse json", "parse json", "", ""),
+    ("response body json", "response body json", "", ""),
     ("pdf parser library", "pdf parser library", "", ""),
     ("how to write an excel macro", "how to write an excel macro", "", ""),
     ("how to create a pivot table in excel", "how to create a pivot table in excel", "", ""),
@@ -146,7 +222,14 @@ fn questions_are_understood() {
         if (found.text.as_str(), found_exts.as_str(), found_years.as_str()) != (*text, *exts, *years) {
             wrong.push(format!("{query:?} → {:?} [{found_exts}] [{found_years}]", found.text));
         }
-        assert_eq!(found.notes.is_empty(), found.exts.is_empty() && found.years.is_empty(), "{query}");
+        let is_list = text.is_empty() && !query.is_empty();
+        if found.lists != is_list {
+            wrong.push(format!("{query:?} lists: {}", found.lists));
+        }
+        let is_plain = found.exts.is_empty() && found.years.is_empty() && !found.lists;
+        if found.notes.is_empty() != is_plain {
+            wrong.push(format!("{query:?} notes: {:?}", found.notes));
+        }
     }
     assert!(CASES.len() >= 80);
     assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), CASES.len());
@@ -194,7 +277,7 @@ proptest! {
         let found = understand(&query, THIS_YEAR);
         let had_word = query.split_whitespace().next().is_some();
         if found.text.trim().is_empty() {
-            prop_assert!(!had_word || !found.exts.is_empty() || !found.years.is_empty());
+            prop_assert!(!had_word || found.lists);
         }
         // A blank may come between a quotation and what touched it.
         prop_assert!(found.text.len() <= query.len() * 2);

@@ -118,11 +118,13 @@ fn kind(word: &str) -> Option<Kind> {
         "yaml" | "yml" => (&[".yaml", ".yml"], Form::Name),
         "markdown" | "md" => (&[".md", ".markdown"], Form::Name),
         "zip" => (&[".zip"], Form::Name),
-        "pdfs" | "pdf-dateien" | "pdf-dokumente" | "pdf-dokumenten" => (&[".pdf"], Form::Files),
+        "pdfs" | "pdf's" | "pdf-dateien" | "pdf-dokumente" | "pdf-dokumenten" => (&[".pdf"], Form::Files),
         "ppts" | "powerpoints" | "powerpoint-dateien" | "powerpoint-präsentationen" => (SLIDES, Form::Files),
         "spreadsheets" | "spreadsheet" | "excel-dateien" | "excel-tabellen" | "exceldateien" | "exceltabellen" | "tabellenkalkulationen" => (SHEETS, Form::Files),
         "word-dokumente" | "word-dokumenten" | "word-dateien" | "worddokumente" => (WORD, Form::Files),
         "csvs" | "csv-dateien" => (&[".csv"], Form::Files),
+        "xlsxs" | "xlsx-dateien" => (&[".xlsx"], Form::Files),
+        "docxs" | "docx-dateien" => (&[".docx"], Form::Files),
         "epubs" => (&[".epub"], Form::Files),
         "ebooks" | "e-books" => (&[".epub", ".pdf"], Form::Things),
         "presentations" | "presentation" | "slides" | "slide" | "slidedecks" | "decks" | "präsentationen" | "präsentation" | "folien" => (SLIDES, Form::Things),
@@ -133,6 +135,7 @@ fn kind(word: &str) -> Option<Kind> {
         "powerpoint" => (SLIDES, Form::Program),
         "outlook" => (MAIL, Form::Program),
         "jupyter" => (&[".ipynb"], Form::Program),
+        "text" => (&[".txt", ".md"], Form::Program),
         _ => return None,
     };
     Some(Kind { exts, form })
@@ -257,6 +260,93 @@ pub(super) fn take_types(words: &mut [Word], exts: &mut Vec<String>) {
         at += taken.max(1);
     }
 }
+
+/// Names of formats that are files far more often than the subject of a question.
+const OFFICE: &[&str] = &[
+    "pdf", "ppt", "pptx", "docx", "xls", "xlsx", "odt", "ods", "odp", "rtf", "epub", "eml", "ipynb", "pdfs",
+    "ppts",
+];
+
+/// Words before a name of a format that make it the subject: `export to pdf`, `a pdf`.
+const BEFORE_SUBJECT: &[&str] = &[
+    "to", "into", "from", "a", "an", "the", "of", "with", "for", "without", "than", "vs", "versus", "via",
+    "using", "zu", "ein", "eine", "einem", "mit", "ohne",
+];
+
+/// Names of formats without any word that says what they are for: alone (`pdf`, `docx or xlsx`), at the end of the question
+/// (`vendor x 2021 ppt docx`), or several at its beginning (`pdf docx vendor x`).
+pub(super) fn take_bare_names(words: &mut [Word], exts: &mut Vec<String>) {
+    const JOINTS: &[&str] = &["or", "and", "oder", "und", "/", "&", ","];
+    if words.iter().any(|word| word.is(DOING)) {
+        return;
+    }
+    let is_name = |word: &Word| {
+        let named = kind(&word.lower).is_some_and(|kind| matches!(kind.form, Form::Name | Form::Files));
+        named && !word.quoted && !word.taken
+    };
+    let free: Vec<usize> = (0..words.len()).filter(|at| !words[*at].taken).collect();
+    let run = |places: &mut dyn Iterator<Item = usize>| -> Vec<usize> {
+        let mut run: Vec<usize> =
+            places.take_while(|at| is_name(&words[*at]) || words[*at].is(JOINTS)).collect();
+        // A joint at the inner end joins nothing.
+        while run.last().is_some_and(|at| !is_name(&words[*at])) {
+            run.pop();
+        }
+        run
+    };
+    let at_end = run(&mut free.iter().rev().copied());
+    let at_begin = run(&mut free.iter().copied());
+    let names = |run: &[usize]| run.iter().filter(|at| is_name(&words[**at])).count();
+    let asks = |at: &usize| words[*at].is(REQUEST) || words[*at].is(DETERMINERS);
+    let others = free.iter().filter(|at| !at_end.contains(at) && !asks(at)).count();
+    let before = free.iter().rev().nth(at_end.len()).map(|at| &words[*at]);
+    let is_subject = before.is_some_and(|word| word.is(BEFORE_SUBJECT) || word.is(FILE));
+    let taken: Vec<usize> = if names(&at_end) > 0 && others == 0 {
+        at_end
+    } else if names(&at_end) >= 2 && !is_subject
+        || names(&at_end) == 1 && !is_subject && OFFICE.contains(&words[at_end[0]].lower.as_str())
+    {
+        at_end
+    } else if names(&at_begin) >= 2
+        && free.get(at_begin.len()).is_some_and(|at| !words[*at].is(ABOUT_FORMATS))
+    {
+        at_begin
+    } else {
+        return;
+    };
+    for at in taken {
+        if let Some(found) = kind(&words[at].lower) {
+            add(exts, endings(&[found]));
+        }
+        words[at].taken = true;
+    }
+}
+
+/// What comes after formats that are the subject: `docx pdf converter`.
+const ABOUT_FORMATS: &[&str] = &[
+    "converter",
+    "conversion",
+    "parser",
+    "parsers",
+    "library",
+    "libraries",
+    "reader",
+    "viewer",
+    "export",
+    "import",
+    "generator",
+    "editor",
+    "extraction",
+    "tool",
+    "tools",
+    "format",
+    "formats",
+    "support",
+    "difference",
+    "to",
+    "versus",
+    "vs",
+];
 
 /// Whether nothing, a year or a word that links stands there: what is before it is not part of a longer name.
 fn is_border(words: &[Word], at: usize) -> bool {

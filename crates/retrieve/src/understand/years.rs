@@ -95,7 +95,7 @@ fn years_at(words: &[Word], at: usize, this_year: i32) -> Option<(usize, Vec<i32
         ],
     );
     let this = is(the, &["this", "current", "dieses", "diesem", "diesen", "laufenden", "aktuellen"]);
-    if (last || this) && is(the + 1, &["year", "jahr", "jahres"]) {
+    if (last || this) && is(the + 1, &["year", "year's", "year’s", "jahr", "jahres"]) {
         return Some((the + 2, vec![this_year - i32::from(last)]));
     }
     if last && is(the + 2, &["years", "jahre", "jahren"]) {

@@ -85,6 +85,7 @@ fn put(path: &str, text: &str) -> DocChange {
             ordinal: chunks.len() as u32,
             span: Span::Lines { start_line: line, end_line: line + lines.saturating_sub(1) },
             pointer: None,
+            heading: model::Heading::default(),
             kind,
             text: text.to_owned(),
             text_hash: hash(text),

@@ -1,8 +1,8 @@
 //! Opening what a hit cites shows what it said, whatever the format.
 
 use serde_json::{Value, json};
-use testkit::Folder;
 use testkit::build::{epub, file, odf, paragraphs, rows, slides, text_pages, zip};
+use testkit::{Folder, passage};
 
 use super::serve;
 
@@ -95,7 +95,7 @@ fn every_citation_opens_its_snippet() {
             let opened = server.expect("dir2mcp.open_file", arguments);
             assert_eq!(opened["span"], hit["span"], "{hit}");
             assert!(
-                flat(&opened["content"]).contains(&flat(&hit["snippet"])),
+                flat(&opened["content"]).contains(&flat(&json!(passage(&hit["snippet"])))),
                 "{hit}\nis not in\n{}",
                 opened["content"]
             );

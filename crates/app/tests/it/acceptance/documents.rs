@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use testkit::build::{file, paragraphs as docx, text_pages as pdf, zip};
-use testkit::{Client, Era, Folder};
+use testkit::{Client, Era, Folder, passage};
 
 use super::{program, serve};
 
@@ -37,7 +37,7 @@ fn documents_are_found_cited_and_opened() {
         let mut arguments = selection;
         arguments["rel_path"] = json!(path);
         let opened = server.expect("dir2mcp.open_file", arguments);
-        assert!(opened["content"].as_str().unwrap().contains(hit["snippet"].as_str().unwrap()), "{opened}");
+        assert!(opened["content"].as_str().unwrap().contains(passage(&hit["snippet"])), "{opened}");
         assert_eq!(opened["span"], span);
     }
     let first = server.expect("dir2mcp.open_file", json!({ "rel_path": "report.pdf" }));

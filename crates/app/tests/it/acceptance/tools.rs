@@ -177,7 +177,7 @@ fn d112_the_cited_span_opens_as_it_was_indexed() {
         let (start, end) =
             (span["start_line"].as_u64().unwrap() as usize, span["end_line"].as_u64().unwrap() as usize);
         assert_eq!(content.trim_end(), lines[start - 1..end].join("\n").trim_end());
-        for line in hit["snippet"].as_str().unwrap().trim_matches(['…', '\n', ' ']).lines() {
+        for line in testkit::passage(&hit["snippet"]).trim_matches(['…', '\n', ' ']).lines() {
             assert!(content.contains(line.trim_matches(['…', ' '])), "{line:?} is not in {content:?}");
         }
         assert_eq!(opened["truncated"], false);

@@ -63,6 +63,69 @@ fn r045_to_r048_case_29_bundles() {
 }
 
 #[test]
+fn r047_a_bundle_holds_what_the_prompt_names() {
+    let folder = service();
+    let filler: String =
+        (0..40).map(|n| format!("    def step_{n}(self):\n        return {n}\n\n")).collect();
+    folder.write(
+        "engine/machine.py",
+        format!("class Machine:\n{filler}    def wind_down(self):\n        return self.brake\n"),
+    );
+    folder.write("engine/other.py", "def wind_down():\n    return 1\n");
+    folder.write("notes/plain.txt", "Nothing that anybody asks for.\n".repeat(40));
+    let machines: String =
+        (0..30).map(|n| format!("- {n}: the machine may wind down, see the machine\n")).collect();
+    folder.write("CHANGELOG.md", machines);
+    let mut server = repo(&folder);
+    let mut excerpts = |prompt: &str| {
+        let budget = json!({ "max_files": 2, "max_total_lines": 60 });
+        let bundle =
+            result(&mut server, "build_context_bundle", json!({ "prompt": prompt, "budget": budget }));
+        assert!(bundle["totals"]["selected_lines"].as_u64().unwrap() <= 60);
+        bundle["selections"].as_array().unwrap().clone()
+    };
+    for prompt in [
+        "Why does Machine.wind_down return the brake?",
+        "explain `Machine::wind_down()`",
+        "machine Machine#wind_down",
+    ] {
+        let found = excerpts(prompt);
+        let holds = |each: &Value| {
+            each["path"] == "engine/machine.py"
+                && each["excerpt"].as_str().unwrap().contains("return self.brake")
+        };
+        assert!(found.iter().any(holds), "{prompt}: {found:?}");
+    }
+    for prompt in
+        ["what is wrong with notes/plain.txt in the machine", "the machine in ./notes/plain.txt:3 winds down"]
+    {
+        let found = excerpts(prompt);
+        assert!(found.iter().any(|each| each["path"] == "notes/plain.txt"), "{prompt}: {found:?}");
+    }
+}
+
+#[test]
+fn r045_no_tests_means_none() {
+    let folder = service();
+    for path in [
+        "pack/_tests/alpha.py",
+        "java/AlphaTest.java",
+        "java/TestAlpha.java",
+        "web/alpha.spec.ts",
+        "vendor/x/tests/alpha.py",
+    ] {
+        folder.write(path, "quokka quokka quokka\n");
+    }
+    folder.write("pack/alpha.py", "def quokka():\n    return 1\n");
+    let mut server = repo(&folder);
+    let request = json!({ "prompt": "quokka test", "include_tests": false });
+    let bundle = result(&mut server, "build_context_bundle", request);
+    let paths: Vec<&str> =
+        bundle["selections"].as_array().unwrap().iter().map(|each| each["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["pack/alpha.py"]);
+}
+
+#[test]
 fn r051_a_bundle_that_cannot_be_kept_is_still_given() {
     let folder = service();
     let mut server = repo(&folder);

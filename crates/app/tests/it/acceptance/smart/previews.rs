@@ -135,7 +135,7 @@ fn s004_every_hit_opens_where_it_was_found() {
     assert_eq!(items.len(), 7, "{answer}");
     for item in items {
         let preview = server.expect("openFile", json!({ "path": item["path"], "pointer": item["pointer"] }));
-        let (shown, snippet) = (preview["preview"].as_str().unwrap(), item["snippet"].as_str().unwrap());
+        let (shown, snippet) = (preview["preview"].as_str().unwrap(), testkit::passage(&item["snippet"]));
         assert!(snippet.contains("lighthouse"), "{item}");
         assert!(flat(shown).contains(&flat(snippet)), "{item} is not in {preview}");
         assert_eq!(preview["pointer"], item["pointer"]);

@@ -102,6 +102,38 @@ fn s015_case_30_years_in_names_and_in_texts() {
 }
 
 #[test]
+fn s017_types_and_years_alone_list_files_and_signs_find_none() {
+    let folder = contracts();
+    folder.write("c/plan.txt", "The plan of 2020.");
+    let mut server = smart(&folder);
+    indexed(&mut server, folder.path().to_str().unwrap());
+    let mut list = |query: &str| {
+        let mut paths = found(&mut server, &folder, json!({ "query": query, "k": 100 }));
+        paths.sort_unstable();
+        paths
+    };
+    let all = list("all files");
+    assert!(all.len() >= 4, "{all:?}");
+    let ending = |endings: &[&str]| -> Vec<String> {
+        all.iter().filter(|path| endings.iter().any(|ending| path.ends_with(ending))).cloned().collect()
+    };
+    for query in ["docx", "all docx files", "list docx files", "all word documents"] {
+        assert_eq!(list(query), ending(&[".docx"]), "{query}");
+        assert!(!list(query).is_empty());
+    }
+    assert_eq!(list("pptx"), ending(&[".pptx"]));
+    assert_eq!(list("all files from 2020"), ["c/plan.txt"]);
+    let both = list("vendor x 2021 ppt docx");
+    assert!(
+        !both.is_empty() && both.iter().all(|path| path.ends_with(".docx") || path.ends_with(".pptx")),
+        "{both:?}"
+    );
+    for signs in ["🙂", "%", "((("] {
+        assert_eq!(list(signs), [""; 0], "{signs}");
+    }
+}
+
+#[test]
 fn s018_items_say_where_what_and_when() {
     let folder = contracts();
     let mut server = smart(&folder);
