@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use testkit::{Client, Era, Folder, Program};
 
 use crate::Args;
-use crate::process::{Profile, build, workspace};
+use crate::process::{Profile, build, capture, exists, list, workspace};
+use crate::tools;
 
 pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let only_check = args.switch("--check");
@@ -32,6 +34,7 @@ pub(crate) fn check() -> Result<(), String> {
             problems.push(format!("{path} is not current; run `cargo xtask docs`"));
         }
     }
+    problems.extend(manual_pages()?);
     for problem in &problems {
         println!("fail {problem}");
     }
@@ -48,6 +51,7 @@ fn generated() -> Result<Vec<(&'static str, String)>, String> {
         ("docs/tools.md", tools_page(tools.result())),
         ("docs/command-line.md", command_line_page(&program)?),
         ("docs/configuration.md", printed(&program, &["config", "print", "--reference"])?),
+        ("docs/clients.md", clients_page(&program.clone().env("HOME", HOME).env("XDG_CONFIG_HOME", ""))),
     ])
 }
 
@@ -63,6 +67,58 @@ fn tools_page(list: &Value) -> String {
             tool["description"].as_str().unwrap_or_default(),
             pretty(&tool["inputSchema"]),
             pretty(&tool["outputSchema"]),
+        ));
+    }
+    page
+}
+
+/// What mandoc finds wrong with the manual pages. Its warnings are about the generator's habits with blank lines.
+fn manual_pages() -> Result<Vec<String>, String> {
+    if !exists("mandoc") {
+        tools::apt("mandoc")?;
+    }
+    let folder = Folder::empty();
+    let pages = folder.outside().join("man");
+    let binary = build(Profile::Debug)?;
+    let written = Program::new(&binary, &folder).run(&["man", "--out", &pages.to_string_lossy()]);
+    if written.code != Some(0) {
+        return Err(written.output());
+    }
+    let mut mandoc = Command::new("mandoc");
+    let checked = capture(mandoc.args(["-Tlint", "-Werror"]).args(list(&pages)?))?;
+    Ok(checked.stdout.lines().map(str::to_owned).collect())
+}
+
+/// The home folder that the page of clients is written for.
+const HOME: &str = "/home/me";
+
+/// The clients that `connect` knows and where each keeps its servers.
+fn clients_page(program: &Program) -> String {
+    let mut page = String::from(
+        "# Clients\n\n\
+         The clients that `dir2mcp connect` knows. This page is written by `cargo xtask docs`; `cargo xtask test` checks it.\n\n\
+         `dir2mcp connect CLIENT --stdio` shows the change to the client's file, `--write` makes it, `--remove` takes it back. Other\n\
+         entries and comments in the file stay, and a copy of the former file is kept beside it as `*.before-dir2mcp`. `--project` uses the\n\
+         file inside the folder instead of the user's. Without `--stdio`, the entry is for the server that runs now (`dir2mcp up`).\n\n\
+         An entry is named after its folder (`dir2mcp-notes`), so several folders can be connected. With `--current-project` there is\n\
+         one entry, `dir2mcp`, for whatever project is open in the client.\n\n\
+         Paths are those on Linux. `cargo xtask agents` tries Claude Code, Codex, mcporter, FastMCP and the inspector with the entries that\n\
+         `connect` writes; the formats of the others follow their documentation and were not tried.\n\n\
+         | client | name | the user's file | the project's file | running server | current project |\n|---|---|---|---|---|---|\n",
+    );
+    let listed = program.json(&["connect", "--json"]);
+    for client in listed["clients"].as_array().into_iter().flatten() {
+        let text = |key: &str| client[key].as_str().unwrap_or_default().replace(HOME, "~");
+        let code = |text: String| if text.is_empty() { text } else { format!("`{text}`") };
+        let yes = |key: &str| if client[key] == true { "yes" } else { "no" };
+        page.push_str(&format!(
+            "| {} | `{}` | {} | {} | {} | {} |\n",
+            text("title"),
+            text("client"),
+            code(text("file")),
+            code(text("project_file")),
+            yes("http"),
+            yes("current_project"),
         ));
     }
     page

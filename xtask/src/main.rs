@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
 
+mod agents;
 mod bench;
 mod clients;
 mod conformance;
@@ -29,6 +30,8 @@ cargo xtask COMMAND
   tools                            install what the external suites need, into target/tools
   conformance                      the official MCP conformance suite against the built binary
   clients                          the Python and TypeScript clients and the inspector against it
+  agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
+                                   that `connect` wrote for it (installs 1 GB)
   docs [--check]                   write the generated reference pages, or check that they are current
   crash [--kills N] [--files N] [--seed N]
                                    kill -9 while indexing (default 200 times), then compare with a clean build
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "agents" => agents::run(),
         "docs" => docs::run(&mut args),
         "crash" => crash::run(&mut args),
         "edits" => edits::run(&mut args),

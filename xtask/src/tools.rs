@@ -26,26 +26,43 @@ pub(crate) fn install() -> Result<Tools, String> {
         apt("ripgrep")?;
     }
 
-    let node = tools.join("node");
-    let package = clients.join("package.json");
-    unless_stamped(&node, &package, || {
-        if !exists("npm") {
-            apt("npm")?;
-        }
-        fs::copy(&package, node.join("package.json")).map_err(|error| error.to_string())?;
-        let mut npm = Command::new("npm");
-        // A lock file would name the registry it was made with.
-        npm.args(["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]);
-        run(npm.current_dir(&node))
-    })?;
-
-    let modules = node.join("node_modules");
+    let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
     Ok(Tools {
         node: modules.join("node/bin/node"),
         python_1: python("mcp-1.30", &clients.join("python/requirements-1.30.txt"))?,
         python_2: python("mcp-2.3", &clients.join("python/requirements-2.3.txt"))?,
         node_modules: modules,
     })
+}
+
+/// Agents that people use: large, and not part of the ordinary tests.
+pub(crate) struct Agents {
+    pub node_modules: PathBuf,
+    /// Python with `fastmcp`.
+    pub python: PathBuf,
+}
+
+pub(crate) fn install_agents() -> Result<Agents, String> {
+    let (tools, clients) = (target().join("tools"), workspace().join("clients"));
+    Ok(Agents {
+        node_modules: npm(&tools.join("agents"), &clients.join("agents/package.json"))?,
+        python: python("fastmcp", &clients.join("python/requirements-agents.txt"))?,
+    })
+}
+
+/// Installs the packages of a list and returns where they are.
+fn npm(folder: &Path, package: &Path) -> Result<PathBuf, String> {
+    unless_stamped(folder, package, || {
+        if !exists("npm") {
+            apt("npm")?;
+        }
+        fs::copy(package, folder.join("package.json")).map_err(|error| error.to_string())?;
+        let mut npm = Command::new("npm");
+        // A lock file would name the registry it was made with.
+        npm.args(["install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]);
+        run(npm.current_dir(folder))
+    })?;
+    Ok(folder.join("node_modules"))
 }
 
 /// What the bench indexes: packages of these versions, so that it is the same everywhere.

@@ -5,17 +5,25 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{DocType, ErrorCode, Failure, Filter, IndexChoice, Query};
 
+use crate::commands::clean::CleanArgs;
+use crate::commands::completions::{CompletionsArgs, ManArgs};
+pub(crate) use crate::commands::connect::ConnectArgs;
+use crate::commands::open::OpenArgs;
 use crate::exit::Exit;
+use crate::print::style::ColorChoice;
 
 const EXAMPLES: &str = "\
 Examples:
   dir2mcp up                          Serve the current directory; prints where and how to connect
   dir2mcp up --listen 127.0.0.1:8087  The same on a fixed port
-  dir2mcp connect claude              Show how to connect Claude to the running server
-  dir2mcp connect codex --stdio       Show how to let Codex start the server itself
+  dir2mcp connect                     List the clients that can be connected
+  dir2mcp connect cursor --stdio --write
+                                      Let Cursor start the server for this directory
   dir2mcp search 'retry with backoff' Search from the shell
+  dir2mcp open src/retry.rs:10-40     Read a passage
   dir2mcp bundle 'add a retry limit'  The lines of the code that a task needs
   dir2mcp status --skipped            List files that are not searchable, and why
+  dir2mcp doctor                      Find out why something does not work
 
 No key, no network and no download are needed. Configuration: dir2mcp config init, dir2mcp config print.";
 
@@ -48,9 +56,15 @@ pub(crate) struct Global {
     /// Print JSON: one event per line while running, one object for a result
     #[arg(long, global = true)]
     pub json: bool,
-    /// Never ask; say what is missing and leave with code 2
+    /// Never prompt; exit with code 2 if input is missing
     #[arg(long, global = true)]
     pub non_interactive: bool,
+    /// Answer yes to every question, such as whether to serve the whole home folder
+    #[arg(long, short, global = true)]
+    pub yes: bool,
+    /// When to use colours; auto obeys NO_COLOR and CLICOLOR, and leaves pipes plain
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: ColorChoice,
     /// Print errors only
     #[arg(long, global = true)]
     pub quiet: bool,
@@ -64,25 +78,25 @@ pub(crate) enum Command {
     /// Start the MCP server and index in the background
     #[command(after_help = UP_EXAMPLES)]
     Up(Box<UpArgs>),
-    /// Serve MCP on standard input and output, for clients that start their servers
+    /// Serve MCP on standard input and output, for clients that start the server themselves
     #[command(after_help = "\
 Examples:
   dir2mcp stdio --dir ~/notes
   dir2mcp stdio --tools repo --repo-root ~/src/app   The repository tools, words only, no model
   dir2mcp stdio --tools smart --roots /mnt/finance,/mnt/hr   Shared folders, with previews instead of files")]
     Stdio(Box<StdioArgs>),
-    /// Bring the index up to date and leave
+    /// Update the index and exit
     Index,
-    /// Build the index anew
+    /// Rebuild the index from scratch
     Reindex,
     /// Show what is indexed, from the state on disk
     Status(StatusArgs),
     /// The folders of the workspace: list them, add one, remove one
     #[command(after_help = "\
 Examples:
-  dir2mcp roots                       Every folder that the smart tools serve, with what is indexed of it
-  dir2mcp roots add /mnt/finance      Serve one more, from the next start on
-  dir2mcp roots remove /mnt/finance   Serve it no more, and delete its index")]
+  dir2mcp roots                       List the folders that the smart tools serve, and what is indexed
+  dir2mcp roots add /mnt/finance      Serve one more folder, from the next start on
+  dir2mcp roots remove /mnt/finance   Stop serving it, and delete its index")]
     Roots(RootsArgs),
     /// Answer a question from the directory, with citations
     #[command(after_help = "\
@@ -96,9 +110,16 @@ Examples:
   dir2mcp search 'parse duration'
   dir2mcp search --index code --file-glob 'src/**/*.rs' 'fn parse('")]
     Search(SearchArgs),
+    /// Print a file, or some lines of it, as clients see it
+    #[command(after_help = "\
+Examples:
+  dir2mcp open README.md
+  dir2mcp open src/lease.rs:10-40     Lines, as editors and compilers write them
+  dir2mcp open '[src/lease.rs:L1-L8]' A citation")]
+    Open(OpenArgs),
     /// Show what a source file declares
     Outline(OutlineArgs),
-    /// Put together the lines that a task needs, as Markdown to paste
+    /// Collect the lines that a task needs, as Markdown to paste
     #[command(after_help = "\
 Examples:
   dir2mcp bundle 'why does the retry loop ignore the deadline?'
@@ -107,14 +128,36 @@ Examples:
     /// Set up and inspect the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Show how to connect a client to the running server, or by stdio
+    /// Connect a client: show what to do, write its configuration, or take it back
     #[command(after_help = "\
 Examples:
-  dir2mcp connect claude          For the server that runs now
-  dir2mcp connect cursor --stdio  For a server that Cursor starts itself
+  dir2mcp connect                         The clients that are known, and those found here
+  dir2mcp connect claude                  Show the change for the server that runs now
+  dir2mcp connect cursor --stdio --write  Let Cursor start a server for this directory
+  dir2mcp connect codex --current-project --write
+                                          One entry for whatever project is open in Codex
+  dir2mcp connect zed --remove            Take the entry of this directory out again
+  dir2mcp connect vscode --stdio --link   A link that installs the server
   dir2mcp connect codex --stdio --tools repo
-                                  The repository tools for Codex")]
-    Connect(ConnectArgs),
+                                          The repository tools for Codex")]
+    Connect(Box<ConnectArgs>),
+    /// Check what usually goes wrong, with a remedy for each problem
+    Doctor,
+    /// Delete the index and everything else kept about the directory
+    Clean(CleanArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  dir2mcp completions bash > ~/.local/share/bash-completion/completions/dir2mcp
+  dir2mcp completions zsh > ~/.zfunc/_dir2mcp
+  dir2mcp completions fish > ~/.config/fish/completions/dir2mcp.fish")]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them into a folder
+    #[command(after_help = "\
+Examples:
+  dir2mcp man | man -l -
+  dir2mcp man --out ~/.local/share/man/man1")]
+    Man(ManArgs),
     /// Print the version
     Version,
     /// Read documents for the server that started this process
@@ -129,7 +172,7 @@ Examples:
   dir2mcp up --public --tls-cert cert.pem --tls-key key.pem
   dir2mcp up --auth file:/run/secrets/dir2mcp.token
 
-The bearer token is made once and kept in .dir2mcp/secret.token, unless DIR2MCP_AUTH_TOKEN holds one.";
+The server creates a bearer token once and keeps it in .dir2mcp/secret.token, unless DIR2MCP_AUTH_TOKEN holds one.";
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct UpArgs {
@@ -139,13 +182,13 @@ pub(crate) struct UpArgs {
     /// Path of the MCP endpoint [default: /mcp]
     #[arg(long, value_name = "PATH")]
     pub mcp_path: Option<String>,
-    /// Let other machines in: listen on 0.0.0.0 and insist on a token
+    /// Accept other machines: listen on 0.0.0.0 and require a token
     #[arg(long)]
     pub public: bool,
     /// Where the bearer token comes from: auto, none or file:PATH. Never the token itself [default: auto]
     #[arg(long, value_name = "SOURCE")]
     pub auth: Option<String>,
-    /// Really serve other machines without a token
+    /// Serve other machines without a token, in spite of the risk
     #[arg(long)]
     pub force_insecure: bool,
     /// Certificate chain for HTTPS, PEM
@@ -166,13 +209,13 @@ pub(crate) struct UpArgs {
     /// Refuse every tool that could write
     #[arg(long)]
     pub read_only: bool,
-    /// Model that embeds text
+    /// Embedding model for text
     #[arg(long, value_name = "MODEL", help_heading = "Models")]
     pub embed_model_text: Option<String>,
-    /// Model that embeds code
+    /// Embedding model for code
     #[arg(long, value_name = "MODEL", help_heading = "Models")]
     pub embed_model_code: Option<String>,
-    /// Model that words answers
+    /// Chat model that writes answers
     #[arg(long, value_name = "MODEL", help_heading = "Models")]
     pub chat_model: Option<String>,
     /// Payments for calls: off, on or required [default: off]
@@ -226,25 +269,25 @@ pub(crate) struct UpArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Repository tools")]
 pub(crate) struct RepoArgs {
-    /// Where their audit log and the last bundle are kept [default: .repo_mcp, or the state directory]
+    /// Folder for their audit log and the last bundle [default: .repo_mcp, or the state directory]
     #[arg(long, value_name = "PATH")]
     pub data_dir: Option<String>,
-    /// Largest file shown, in bytes [default: 1048576]
+    /// Maximum size of a file that is shown, in bytes [default: 1048576]
     #[arg(long, value_name = "BYTES")]
     pub max_file_bytes: Option<String>,
-    /// Most lines opened at once [default: 500]
+    /// Maximum lines per open_file call [default: 500]
     #[arg(long, value_name = "LINES")]
     pub max_open_lines: Option<String>,
-    /// Largest response, in bytes [default: 262144]
+    /// Maximum size of a response, in bytes [default: 262144]
     #[arg(long, value_name = "BYTES")]
     pub max_total_bytes_per_response: Option<String>,
-    /// Most hits of a search [default: 50]
+    /// Maximum hits per search [default: 50]
     #[arg(long, value_name = "N")]
     pub max_search_hits: Option<String>,
-    /// Most references of an answer [default: 50]
+    /// Maximum references per answer [default: 50]
     #[arg(long, value_name = "N")]
     pub max_references: Option<String>,
-    /// Most files of a bundle [default: 20]
+    /// Maximum files per bundle [default: 20]
     #[arg(long, value_name = "N")]
     pub max_bundle_files: Option<String>,
     /// Extensions to index, comma-separated, instead of the default ones
@@ -253,10 +296,10 @@ pub(crate) struct RepoArgs {
     /// Globs to leave out, comma-separated, instead of the default ones
     #[arg(long, value_name = "GLOBS")]
     pub exclude_globs: Option<String>,
-    /// Outlines of Python files [default: true]
+    /// Whether to read outlines of Python files [default: true]
     #[arg(long, value_name = "BOOL")]
     pub python_adapter_enabled: Option<String>,
-    /// Let searches look for meanings too
+    /// Search by meaning as well as by words
     #[arg(long)]
     pub semantic: bool,
 }
@@ -310,7 +353,7 @@ pub(crate) enum RootsChange {
 pub(crate) struct AskArgs {
     /// The question
     pub question: String,
-    /// Word an answer, or only list what was found
+    /// Write an answer, or only list what was found
     #[arg(long, value_enum, default_value = "answer")]
     pub mode: AskMode,
     #[command(flatten)]
@@ -328,7 +371,7 @@ pub(crate) enum AskMode {
 pub(crate) struct SearchArgs {
     /// What to look for; ext:rs, path:src/, lang:python and -word narrow it
     pub query: String,
-    /// Show how the score of each hit came about
+    /// Show how each score was calculated
     #[arg(long)]
     pub explain: bool,
     #[command(flatten)]
@@ -345,13 +388,13 @@ pub(crate) struct OutlineArgs {
 pub(crate) struct BundleArgs {
     /// The task, in plain words or with names from the code
     pub task: String,
-    /// Most files
+    /// Maximum files
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_files: u64,
-    /// Most lines in all
+    /// Maximum lines in total
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_lines: u64,
-    /// Whether tests may be chosen [default: when the task speaks of tests]
+    /// Whether to include tests [default: only when the task mentions tests]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub include_tests: Option<bool>,
 }
@@ -359,13 +402,13 @@ pub(crate) struct BundleArgs {
 /// Where to look, and for how much.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct QueryArgs {
-    /// Passages to return, at most 50 [default: 10]
+    /// Passages to return, 1 to 50 [default: 10]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub k: Option<i64>,
     /// Index to look in: auto, text, code or both
     #[arg(long, value_name = "INDEX", default_value = "auto", value_parser = ["auto", "text", "code", "both"])]
     pub index: String,
-    /// Only paths that begin so
+    /// Only paths starting with PREFIX
     #[arg(long, value_name = "PREFIX")]
     pub path_prefix: Option<String>,
     /// Only paths that match: * stays within a folder, ** crosses them
@@ -377,16 +420,16 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
-    /// The query for the engine. No number, or one below 1, means `k_default`; more than 50 is refused.
+    /// The query for the engine. No number means `k_default`; one outside 1 to 50 is refused.
     pub(crate) fn query(&self, text: &str, k_default: usize) -> Result<Query, Exit> {
         let refuse = |code, message: String| Err(Exit::from(Failure::new(code, message)));
         if text.trim().is_empty() {
             return refuse(ErrorCode::MissingField, "the question is empty".into());
         }
-        let k = match self.k.unwrap_or(0) {
-            ..=0 => k_default,
-            k @ 1..=50 => k as usize,
-            _ => return refuse(ErrorCode::InvalidRange, "--k goes up to 50".into()),
+        let k = match self.k {
+            None => k_default,
+            Some(k @ 1..=50) => k as usize,
+            Some(k) => return refuse(ErrorCode::InvalidRange, format!("--k is {k}; it goes from 1 to 50")),
         };
         let mut doc_types = Vec::new();
         for name in self.doc_types.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
@@ -431,35 +474,6 @@ pub(crate) struct PrintArgs {
     /// The flags of `up`, to see what they would change.
     #[command(flatten)]
     pub up: UpArgs,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ConnectArgs {
-    /// Client to connect
-    #[arg(value_enum)]
-    pub client: Client,
-    /// Let the client start the server and talk to it by pipe: no port, no token
-    #[arg(long)]
-    pub stdio: bool,
-    /// Sets of tools that the client shall have, comma-separated [default: those of the configuration]
-    #[arg(long, value_name = "SETS", requires = "stdio")]
-    pub tools: Option<String>,
-    /// Print the token itself where the client needs it
-    #[arg(long, conflicts_with = "stdio")]
-    pub show_token: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    /// Claude Code and Claude Desktop
-    Claude,
-    /// OpenAI Codex
-    Codex,
-    Cursor,
-    /// Visual Studio Code
-    Vscode,
-    /// Any other client
-    Generic,
 }
 
 #[cfg(test)]
@@ -540,7 +554,9 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(query(&[]).unwrap().k, 7);
-        assert_eq!(query(&["--k", "-3"]).unwrap().k, 7);
+        for k in ["0", "-3"] {
+            assert_eq!(query(&["--k", k]).unwrap_err().label, "INVALID_RANGE");
+        }
         assert_eq!(query(&["--k", "50"]).unwrap().k, 50);
         assert_eq!(query(&["--k", "51"]).unwrap_err().label, "INVALID_RANGE");
         let full = query(&[

@@ -9,6 +9,7 @@ use crate::config::ConfigError;
 use crate::print;
 use crate::print::events::{Events, Level};
 use crate::print::safe;
+use crate::print::style::{self, Ink};
 use crate::secrets::token::TokenError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,8 @@ impl Exit {
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for message in &self.messages {
-            text.push_str(&format!("ERROR: {}: {}\n", self.label, print::safe_text(message)));
+            let error = style::err().paint(Ink::Bad, "ERROR:");
+            text.push_str(&format!("{error} {}: {}\n", self.label, print::safe_text(message)));
         }
         for hint in &self.hints {
             text.push_str(&format!("{}\n", print::safe_text(hint)));
@@ -93,10 +95,15 @@ impl Exit {
         })
     }
 
+    /// The `fatal` event on standard output.
+    pub(crate) fn announce(&self) {
+        Events::stdout().emit(Level::Error, "fatal", self.event());
+    }
+
     /// Shows the error and gives the code to leave with.
     pub(crate) fn report(&self, json: bool) -> std::process::ExitCode {
         if json {
-            Events::stdout().emit(Level::Error, "fatal", self.event());
+            self.announce();
         }
         print::err(&self.text());
         self.code.into()

@@ -28,6 +28,7 @@ pub use document_processes::{DocumentProcesses, serve_documents};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::IndexError;
 pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
+pub use lock::writer_of;
 pub use metrics::{Metrics, metrics_page};
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,

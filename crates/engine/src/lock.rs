@@ -21,6 +21,20 @@ pub(crate) enum Attempt {
     },
 }
 
+/// Who writes the index in this state directory right now, by what the lock file says of them.
+pub fn writer_of(state_dir: &Path) -> Option<String> {
+    let mut file = File::open(state_dir.join("locks").join("index.lock")).ok()?;
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let mut holder = String::new();
+            let _ = (&mut file).take(64).read_to_string(&mut holder);
+            Some(if holder.trim().is_empty() { "just started".to_owned() } else { holder.trim().to_owned() })
+        }
+        // Closing the file gives the lock back.
+        _ => None,
+    }
+}
+
 impl WriterLock {
     pub(crate) fn try_acquire(state_dir: &Path) -> io::Result<Attempt> {
         let directory = state_dir.join("locks");

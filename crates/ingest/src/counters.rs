@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use index::{Applied, Counts};
-use model::{IndexMode, Progress};
+use model::{DocStatus, IndexMode, Progress};
 
 #[derive(Debug)]
 pub struct Counters {
@@ -15,6 +15,14 @@ pub struct Counters {
     pub(crate) skipped: AtomicU64,
     pub(crate) deleted: AtomicU64,
     pub(crate) errors: AtomicU64,
+    pub(crate) unchanged: AtomicU64,
+    /// Files handed on to be read, and those of them that were.
+    pub(crate) to_read: AtomicU64,
+    pub(crate) read: AtomicU64,
+    /// The whole folder has been walked: `to_read` does not grow any more.
+    pub(crate) walked: AtomicBool,
+    searchable: AtomicU64,
+    not_searchable: AtomicU64,
     representations: AtomicU64,
     chunks: AtomicU64,
     embedded: AtomicU64,
@@ -30,6 +38,12 @@ impl Default for Counters {
             skipped: AtomicU64::new(0),
             deleted: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            unchanged: AtomicU64::new(0),
+            to_read: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            walked: AtomicBool::new(false),
+            searchable: AtomicU64::new(0),
+            not_searchable: AtomicU64::new(0),
             representations: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             embedded: AtomicU64::new(0),
@@ -52,6 +66,11 @@ impl Counters {
             chunks_total: self.chunks.load(Relaxed),
             embedded_ok: self.embedded.load(Relaxed),
             errors: self.errors.load(Relaxed),
+            unchanged: self.unchanged.load(Relaxed),
+            searchable: self.searchable.load(Relaxed),
+            not_searchable: self.not_searchable.load(Relaxed),
+            read: self.read.load(Relaxed),
+            to_read: self.walked.load(Relaxed).then(|| self.to_read.load(Relaxed)),
         }
     }
 
@@ -62,9 +81,18 @@ impl Counters {
     /// Says that a job is due before its first file is seen, so that nobody is told "complete" too early.
     pub fn start(&self, job_id: String, mode: IndexMode) {
         *self.job.lock().unwrap_or_else(PoisonError::into_inner) = (job_id, mode);
-        for counter in [&self.scanned, &self.indexed, &self.skipped, &self.deleted, &self.errors] {
-            counter.store(0, Relaxed);
-        }
+        let of_the_job = [
+            &self.scanned,
+            &self.indexed,
+            &self.skipped,
+            &self.deleted,
+            &self.errors,
+            &self.unchanged,
+            &self.to_read,
+            &self.read,
+        ];
+        of_the_job.iter().for_each(|counter| counter.store(0, Relaxed));
+        self.walked.store(false, Relaxed);
         self.running.store(true, Relaxed);
     }
 
@@ -93,5 +121,8 @@ impl Counters {
         self.representations.store(counts.representations, Relaxed);
         self.chunks.store(counts.chunks, Relaxed);
         self.embedded.store(counts.embedded, Relaxed);
+        let searchable = counts.by_status.get(&DocStatus::Ok).copied().unwrap_or(0);
+        self.searchable.store(searchable, Relaxed);
+        self.not_searchable.store(counts.documents.saturating_sub(searchable), Relaxed);
     }
 }

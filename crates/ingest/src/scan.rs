@@ -104,6 +104,7 @@ impl Ingest {
                         });
                         if same {
                             self.counters.skipped.fetch_add(1, Relaxed);
+                            self.counters.unchanged.fetch_add(1, Relaxed);
                         } else {
                             send(changes, left_out(display, size, mtime_ns, &reason));
                         }
@@ -116,6 +117,8 @@ impl Ingest {
                     }
                 };
                 discover::walk(&self.guard, &self.options.walk, cancel, &sink)?;
+                self.counters.walked.store(true, Relaxed);
+                (self.on_event)(IngestEvent::Progress);
                 // A scan that stopped early has not seen everything: what it missed is not gone.
                 if !cancel.load(Relaxed) {
                     let unreadable_below = unreadable_below.lock().unwrap_or_else(PoisonError::into_inner);
@@ -204,8 +207,10 @@ impl Ingest {
         self.counters.scanned.fetch_add(1, Relaxed);
         if trust && known.is_some_and(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode)) {
             self.counters.skipped.fetch_add(1, Relaxed);
+            self.counters.unchanged.fetch_add(1, Relaxed);
             return true;
         }
+        self.counters.to_read.fetch_add(1, Relaxed);
         work.send(file).is_ok()
     }
 
@@ -233,7 +238,10 @@ impl Ingest {
             for _ in 0..self.options.threads.max(1) {
                 let (work, changes) = (work_out.clone(), changes_in.clone());
                 let (representer, budget) = (&representer, &budget);
-                scope.spawn(move || represent_all(representer, budget, before, cancel, &work, &changes));
+                let counters = &self.counters;
+                scope.spawn(move || {
+                    represent_all(representer, budget, before, cancel, counters, &work, &changes)
+                });
             }
             drop(work_out);
             let committer = scope.spawn(|| {
@@ -254,8 +262,8 @@ impl Ingest {
             Ok(result) => result?,
             Err(panic) => std::panic::resume_unwind(panic),
         }
-        produced?;
-        if cancel.load(Relaxed) { Err(IngestError::Cancelled) } else { Ok(()) }
+        // A walk that was told to stop says so as an error of its own.
+        if cancel.load(Relaxed) { Err(IngestError::Cancelled) } else { produced }
     }
 }
 
@@ -264,6 +272,7 @@ fn represent_all(
     budget: &Budget,
     before: &Before<'_>,
     cancel: &AtomicBool,
+    counters: &Counters,
     work: &Receiver<FoundFile>,
     changes: &Sender<Weighed>,
 ) {
@@ -273,6 +282,7 @@ fn represent_all(
             return;
         }
         representer.represent(&file, before, &mut out);
+        counters.read.fetch_add(1, Relaxed);
     }
 }
 

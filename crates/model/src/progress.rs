@@ -25,6 +25,21 @@ pub struct Progress {
     pub chunks_total: u64,
     pub embedded_ok: u64,
     pub errors: u64,
+    /// Files that were indexed before and have not changed; they are among the skipped ones.
+    #[serde(default)]
+    pub unchanged: u64,
+    /// Documents of the whole index that a search can find.
+    #[serde(default)]
+    pub searchable: u64,
+    /// Documents of the whole index that no search finds, each with its reason.
+    #[serde(default)]
+    pub not_searchable: u64,
+    /// Files that this job has read so far.
+    #[serde(skip)]
+    pub read: u64,
+    /// Files that this job has to read, known once the whole folder has been walked.
+    #[serde(skip)]
+    pub to_read: Option<u64>,
 }
 
 impl Progress {
@@ -42,6 +57,11 @@ impl Progress {
             chunks_total: 0,
             embedded_ok: 0,
             errors: 0,
+            unchanged: 0,
+            searchable: 0,
+            not_searchable: 0,
+            read: 0,
+            to_read: Some(0),
         }
     }
 
@@ -58,6 +78,11 @@ impl Progress {
             chunks_total: self.chunks_total + other.chunks_total,
             embedded_ok: self.embedded_ok + other.embedded_ok,
             errors: self.errors + other.errors,
+            unchanged: self.unchanged + other.unchanged,
+            searchable: self.searchable + other.searchable,
+            not_searchable: self.not_searchable + other.not_searchable,
+            read: self.read + other.read,
+            to_read: self.to_read.zip(other.to_read).map(|(own, others)| own + others),
             ..self
         }
     }

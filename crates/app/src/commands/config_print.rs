@@ -6,6 +6,9 @@ use crate::exit::Exit;
 use crate::print;
 
 pub(crate) fn run(cli: &Cli, args: &PrintArgs) -> Result<(), Exit> {
+    if args.reference && cli.global.json {
+        return Ok(print::out_json(&render::reference_json())?);
+    }
     if args.reference {
         return Ok(print::out(&render::reference_markdown())?);
     }

@@ -4,7 +4,7 @@ use contracts::repo::{BundleArguments, BundleBudget, bundle_json, bundle_markdow
 use engine::Call;
 use engine::repo::FileStructure;
 
-use super::ask::current_engine;
+use super::tools::current_engine;
 use crate::cli::{BundleArgs, OutlineArgs};
 use crate::config::Loaded;
 use crate::exit::Exit;

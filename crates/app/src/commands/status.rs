@@ -1,5 +1,7 @@
 //! `dir2mcp status`: what is indexed and what is not, from the state on disk.
 
+use std::path::Path;
+
 use engine::{Call, Corpus, ListRequest, ListedFile};
 use model::DocStatus;
 use serde_json::json;
@@ -8,7 +10,8 @@ use crate::cli::StatusArgs;
 use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::print::connection::SavedConnection;
-use crate::print::report::progress_line;
+use crate::print::report::{progress_line, summary_line};
+use crate::print::style::{self, Ink};
 use crate::print::{self, safe};
 use crate::wire;
 
@@ -47,7 +50,7 @@ pub(crate) fn run(loaded: &Loaded, args: &StatusArgs) -> Result<(), Exit> {
         return Ok(());
     }
     if let Some(files) = files {
-        let text: String = files.iter().map(file_line).collect();
+        let text: String = files.iter().map(|file| file_line(&settings.root, file)).collect();
         print::out(&text)?;
         return Ok(());
     }
@@ -66,14 +69,24 @@ fn summary(loaded: &Loaded, corpus: &Corpus, running: Option<&SavedConnection>) 
         (false, _) => "complete",
     };
     let server = running.map_or("not running".to_owned(), |server| safe(&server.url).into_owned());
-    format!(
-        "Root:      {}\nState:     {}\nServer:    {server}\nIndexing:  {indexing} ({})\nDocuments: {}\n{}",
-        safe(&corpus.root),
-        safe(&settings.state_dir.to_string_lossy()),
-        corpus.indexing.mode,
-        counts.join(" "),
-        progress_line(&corpus.indexing),
-    )
+    let look = style::out();
+    let ink = match (corpus.indexing.running, running) {
+        (true, Some(_)) => Ink::Caution,
+        (true, None) => Ink::Bad,
+        (false, _) => Ink::Good,
+    };
+    let rows = [
+        ("Root:", safe(&corpus.root).into_owned()),
+        ("State:", safe(&settings.state_dir.to_string_lossy()).into_owned()),
+        ("Server:", server),
+        ("Indexing:", format!("{} ({})", look.paint(ink, indexing), corpus.indexing.mode)),
+        ("Documents:", counts.join(" ")),
+    ];
+    let rows: String = rows
+        .iter()
+        .map(|(name, value)| format!("{} {value}\n", look.paint(Ink::Heading, &format!("{name:<10}"))))
+        .collect();
+    format!("{rows}{}{}", summary_line(&corpus.indexing), progress_line(&corpus.indexing))
 }
 
 fn list(loaded: &Loaded, args: &StatusArgs) -> Result<Vec<ListedFile>, Exit> {
@@ -96,9 +109,17 @@ fn list(loaded: &Loaded, args: &StatusArgs) -> Result<Vec<ListedFile>, Exit> {
     Ok(files)
 }
 
-fn file_line(file: &ListedFile) -> String {
-    let reason = file.reason.as_deref().map(|reason| format!("  {}", safe(reason))).unwrap_or_default();
-    format!("{:<8} {:<8} {}{reason}\n", file.status.as_str(), file.doc_type.as_str(), safe(&file.rel_path))
+fn file_line(root: &Path, file: &ListedFile) -> String {
+    let look = style::out();
+    let ink = match file.status {
+        DocStatus::Ok => Ink::Good,
+        DocStatus::Skipped => Ink::Caution,
+        DocStatus::Error => Ink::Bad,
+    };
+    let reason = file.reason.as_deref().map(|reason| format!("  {}", look.paint(Ink::Aside, &safe(reason))));
+    let status = look.paint(ink, &format!("{:<8}", file.status.as_str()));
+    let path = look.link(&root.join(&file.rel_path), None, &look.paint(Ink::Path, &safe(&file.rel_path)));
+    format!("{status} {:<8} {path}{}\n", file.doc_type.as_str(), reason.unwrap_or_default())
 }
 
 fn file_json(file: &ListedFile) -> serde_json::Value {

@@ -75,6 +75,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
             "confinement": confined.to_string(),
         }));
         reporter.connection(&connection);
+        reporter.next_step("Next: run `dir2mcp connect` in another terminal to connect a client (Ctrl+C stops the server).");
         if let Some(holder) = held_by {
             reporter.warn(&format!(
                 "another process ({holder}) writes this index; serving what it writes, and taking over when it ends"

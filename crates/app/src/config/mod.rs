@@ -17,6 +17,7 @@ mod repo_toml;
 pub(crate) mod settings;
 pub(crate) mod value;
 pub(crate) mod yaml;
+mod yaml_words;
 
 use std::path::{Path, PathBuf};
 

@@ -180,6 +180,24 @@ pub(crate) fn reference_markdown() -> String {
     text
 }
 
+/// The same page as data.
+pub(crate) fn reference_json() -> Json {
+    let keys: Vec<Json> = TABLE
+        .iter()
+        .map(|spec| {
+            json!({
+                "key": spec.path,
+                "default": preset_inline(spec).trim_matches('`'),
+                "expected": spec.expected(),
+                "environment": spec.env_names().collect::<Vec<_>>(),
+                "flag": spec.flag.first(),
+                "meaning": spec.doc.trim(),
+            })
+        })
+        .collect();
+    json!({ "keys": keys })
+}
+
 struct Line {
     text: String,
     /// Present on the line that names a key.

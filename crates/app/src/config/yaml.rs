@@ -13,6 +13,7 @@ use super::keys::{Kind, Spec, TABLE};
 use super::nearest::nearest;
 use super::options::{Layer, Origin, Setting, anchored};
 use super::value::{Credential, Found, Value, WrongValue, size_entry};
+use super::yaml_words;
 use crate::print::safe;
 
 /// A YAML value whose scalars stay text: the key, not the spelling, decides what they mean.
@@ -40,10 +41,10 @@ pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
     };
     match serde_saphyr::from_str_with_options::<Option<Node>>(text, options) {
         Ok(node) => Ok(node.unwrap_or(Node::Null)),
-        Err(error) => Err(SyntaxError {
-            line: error.location().map_or(1, |location| location.line() as u32),
-            message: safe(&error.to_string()).into_owned(),
-        }),
+        Err(error) => {
+            let line = error.location().map_or(1, |location| location.line() as u32);
+            Err(SyntaxError { line, message: yaml_words::cause(text, line, &error.to_string()) })
+        }
     }
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn layer(
     let mut reader = Reader { path, environment, problems, warnings, layer: Layer::new() };
     match parse(text) {
         Err(error) => {
-            let message = format!("not valid YAML: {}", error.message);
+            let message = format!("this cannot be read as YAML: {}", error.message);
             reader.problem(error.line, message);
         }
         Ok(Node::Null) => {}
@@ -457,7 +458,7 @@ mod tests {
         assert_eq!(read.problems.len(), 1);
         assert!(read.problems[0].starts_with("/r/.dir2mcp.yaml:"), "{:?}", read.problems);
         assert!(!read.problems[0].contains("canary"), "{:?}", read.problems);
-        assert!(super::tests::read("a: 1\na: 2").problems[0].contains("not valid YAML"));
+        assert!(super::tests::read("a: 1\na: 2").problems[0].contains("twice"));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) struct Connection {
     pub url: String,
     pub protocol_version: String,
     pub token: TokenSource,
+    /// The port was chosen by the user, so that it is the same after the next start.
+    pub port_is_fixed: bool,
 }
 
 impl Connection {
@@ -37,6 +39,7 @@ impl Connection {
             url: format!("{scheme}://{address}{}", server.mcp_path),
             protocol_version: server.protocol_version.clone(),
             token,
+            port_is_fixed: server.listen.port != 0,
         }
     }
 
@@ -65,6 +68,7 @@ impl Connection {
             "pid": std::process::id(),
             "started": started.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
             "version": env!("CARGO_PKG_VERSION"),
+            "port_is_fixed": self.port_is_fixed,
         });
         let text = serde_json::to_string_pretty(&data).map_err(io::Error::other)?;
         files::write(&state_dir.join(FILE_NAME), &format!("{}\n", escape_json(&text)), 0o600)
@@ -127,6 +131,8 @@ pub(crate) struct SavedConnection {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct SavedServer {
     pub pid: u32,
+    #[serde(default)]
+    pub port_is_fixed: bool,
 }
 
 impl SavedConnection {
@@ -135,6 +141,11 @@ impl SavedConnection {
         serde_json::from_str(&file.text)
             .map(Some)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// True where the next start will have the same address.
+    pub(crate) fn port_is_fixed(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| server.port_is_fixed)
     }
 
     /// True where the process that wrote it still exists.
@@ -153,7 +164,12 @@ mod tests {
     use super::*;
 
     fn connection(token: TokenSource) -> Connection {
-        Connection { url: "http://127.0.0.1:52143/mcp".into(), protocol_version: "2025-11-25".into(), token }
+        Connection {
+            url: "http://127.0.0.1:52143/mcp".into(),
+            protocol_version: "2025-11-25".into(),
+            token,
+            port_is_fixed: true,
+        }
     }
 
     #[test]
@@ -216,7 +232,10 @@ mod tests {
         assert_eq!(saved.token_file, Some(dir.path().join("secret.token")));
         assert_eq!(value["server"]["started"], "2026-02-25T12:34:56.789Z");
         assert!(saved.is_running());
-        let gone = SavedConnection { server: Some(SavedServer { pid: i32::MAX as u32 }), ..saved };
+        let gone = SavedConnection {
+            server: Some(SavedServer { pid: i32::MAX as u32, port_is_fixed: true }),
+            ..saved
+        };
         assert!(!gone.is_running());
         assert!(SavedConnection::read(&dir.path().join("none")).unwrap().is_none());
     }

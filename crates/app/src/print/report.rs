@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{IndexMode, Progress};
 use serde_json::{Value, json};
 
+use super::bar::{Bar, grouped};
 use super::connection::Connection;
 use super::events::{Events, Level};
+use super::style::{self, Ink};
 use super::{safe, tolerate_closed_pipe};
 use crate::config::settings::Output;
 
@@ -28,7 +29,7 @@ enum Form {
     Lines,
     /// A bar on standard error; the last line goes to standard output if `lines`.
     Bar {
-        bar: ProgressBar,
+        bar: Bar,
         lines: bool,
     },
 }
@@ -38,6 +39,8 @@ enum Form {
 struct Last {
     shown: Option<Instant>,
     progress: Option<Progress>,
+    /// The job whose end was told in words.
+    summed_up: Option<String>,
 }
 
 impl Reporter {
@@ -47,7 +50,7 @@ impl Reporter {
         } else if output.quiet {
             Form::Quiet
         } else if io::stderr().is_terminal() && io::stdout().is_terminal() {
-            Form::Bar { bar: hidden_bar(), lines: true }
+            Form::Bar { bar: Bar::new(), lines: true }
         } else {
             Form::Lines
         };
@@ -59,7 +62,7 @@ impl Reporter {
         let form = if output.quiet || output.json || !io::stderr().is_terminal() {
             Form::Quiet
         } else {
-            Form::Bar { bar: hidden_bar(), lines: false }
+            Form::Bar { bar: Bar::new(), lines: false }
         };
         Reporter { form, last: Mutex::default() }
     }
@@ -85,6 +88,13 @@ impl Reporter {
         }
     }
 
+    /// What to do next, for people who start a server for the first time.
+    pub(crate) fn next_step(&self, text: &str) {
+        if matches!(self.form, Form::Lines | Form::Bar { .. }) {
+            self.print(&format!("{}\n\n", style::out().paint(Ink::Heading, text)));
+        }
+    }
+
     /// Shows how far indexing got: at most twice a second, and whenever a job ends.
     pub(crate) fn progress(&self, progress: &Progress) {
         let now = Instant::now();
@@ -98,20 +108,24 @@ impl Reporter {
         let news = last.progress.as_ref().is_none_or(|last| counters(last) != counters(progress));
         last.shown = Some(now);
         last.progress = Some(progress.clone());
+        let summary = !progress.running && last.summed_up.as_ref() != Some(&progress.job_id);
+        if summary {
+            last.summed_up = Some(progress.job_id.clone());
+        }
+        let summary = if summary { summary_line(progress) } else { String::new() };
         match &self.form {
             Form::Quiet => {}
             Form::Json(events) => {
                 events.emit(Level::Info, "scan_progress", scan_data(progress));
                 events.emit(Level::Info, "embed_progress", embed_data(progress));
             }
-            Form::Lines if news => self.print(&progress_line(progress)),
-            Form::Lines => {}
-            Form::Bar { bar, .. } if progress.running => draw(bar, progress),
+            Form::Lines if news => self.print(&format!("{}{summary}", progress_line(progress))),
+            Form::Lines => self.print(&summary),
+            Form::Bar { bar, .. } if progress.running => bar.draw(progress),
             Form::Bar { bar, lines } => {
-                bar.finish_and_clear();
-                bar.set_draw_target(ProgressDrawTarget::hidden());
+                bar.clear();
                 if *lines {
-                    self.print(&progress_line(progress));
+                    self.print(&format!("{}{summary}", progress_line(progress)));
                 }
             }
         }
@@ -157,6 +171,26 @@ impl Reporter {
 /// `Progress: scanned=…`, as in the dir2mcp specification, section 3.1.
 pub(crate) fn progress_line(progress: &Progress) -> String {
     format!("Progress: {}\n", counters(progress))
+}
+
+/// The end of a job in words: what can be found, what cannot, and where to read why.
+pub(crate) fn summary_line(progress: &Progress) -> String {
+    let changed = progress.scanned.saturating_sub(progress.unchanged);
+    let mut text = format!(
+        "Searchable: {} ({} read now, {} unchanged).",
+        files(progress.searchable),
+        grouped(changed),
+        grouped(progress.unchanged)
+    );
+    if progress.not_searchable > 0 {
+        let count = grouped(progress.not_searchable);
+        text.push_str(&format!(" Not searchable: {count}; `dir2mcp status --skipped` says why."));
+    }
+    format!("{text}\n")
+}
+
+fn files(count: u64) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{} files", grouped(count)) }
 }
 
 fn counters(progress: &Progress) -> String {
@@ -205,25 +239,6 @@ fn embed_data(progress: &Progress) -> Value {
     })
 }
 
-fn hidden_bar() -> ProgressBar {
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
-}
-
-fn draw(bar: &ProgressBar, progress: &Progress) {
-    if bar.is_hidden() {
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} files  {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.reset();
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-    }
-    bar.set_length(progress.scanned);
-    bar.set_position((progress.indexed + progress.skipped + progress.errors).min(progress.scanned));
-    bar.set_message(format!(
-        "chunks={} embedded={} errors={}",
-        progress.chunks_total, progress.embedded_ok, progress.errors
-    ));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +256,25 @@ mod tests {
             chunks_total: 1480,
             embedded_ok: 920,
             errors: 1,
+            unchanged: 331,
+            searchable: 1380,
+            not_searchable: 12,
+            read: 0,
+            to_read: None,
         }
+    }
+
+    #[test]
+    fn an_index_that_is_current_sounds_like_one() {
+        let current =
+            Progress { scanned: 6890, unchanged: 6890, searchable: 6850, not_searchable: 40, ..progress() };
+        assert_eq!(
+            summary_line(&current),
+            "Searchable: 6,850 files (0 read now, 6,890 unchanged). Not searchable: 40; `dir2mcp status --skipped` \
+             says why.\n"
+        );
+        let one = Progress { scanned: 1, unchanged: 0, searchable: 1, not_searchable: 0, ..progress() };
+        assert_eq!(summary_line(&one), "Searchable: 1 file (1 read now, 0 unchanged).\n");
     }
 
     #[test]

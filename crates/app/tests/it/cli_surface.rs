@@ -1,13 +1,11 @@
 //! The command line through the binary: help, exit codes, and the commands that need no index.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::process::Stdio;
-use std::sync::mpsc;
-use std::time::Duration;
 
 use serde_json::json;
 
+use crate::pty::Terminal;
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -16,7 +14,10 @@ fn d006_to_d018_help() {
     insta::assert_snapshot!("help", sandbox.ok(&["--help"]).stdout);
     insta::assert_snapshot!("help_up", sandbox.ok(&["up", "--help"]).stdout);
     insta::assert_snapshot!("help_search", sandbox.ok(&["search", "--help"]).stdout);
-    for command in ["stdio", "index", "reindex", "status", "ask", "config", "connect", "version"] {
+    for command in [
+        "stdio", "index", "reindex", "status", "ask", "config", "connect", "version", "open", "doctor",
+        "clean", "man",
+    ] {
         let help = sandbox.ok(&[command, "--help"]).stdout;
         assert!(help.contains("Usage: dir2mcp "), "{help}");
         assert!(!help.contains("conformance"), "{help}");
@@ -68,6 +69,8 @@ fn d028_questions_that_are_out_of_bounds_end_with_1() {
     let sandbox = Sandbox::new();
     for (arguments, code) in [
         (&["ask", "--k", "51", "why?"][..], "INVALID_RANGE"),
+        (&["search", "--k", "0", "x"], "INVALID_RANGE"),
+        (&["search", "--k", "-1", "x"], "INVALID_RANGE"),
         (&["search", "--doc-types", "movie", "x"], "INVALID_FIELD"),
         (&["ask", " "], "MISSING_FIELD"),
     ] {
@@ -152,62 +155,6 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn connect_by_stdio_names_this_program_and_this_directory() {
-    let sandbox = Sandbox::new();
-    let program = env!("CARGO_BIN_EXE_dir2mcp");
-    let claude = sandbox.ok(&["connect", "claude", "--stdio"]).stdout;
-    assert!(claude.contains(&format!("claude mcp add dir2mcp -- {program} stdio --dir ")), "{claude}");
-    for client in ["claude", "codex", "cursor", "vscode", "generic"] {
-        let json = sandbox.ok(&["connect", client, "--stdio", "--json"]).json();
-        assert_eq!((&json["client"], &json["transport"]), (&json!(client), &json!("stdio")));
-        for step in json["steps"].as_array().unwrap().iter().filter(|step| step["format"] == "json") {
-            let config: serde_json::Value = serde_json::from_str(step["text"].as_str().unwrap()).unwrap();
-            let servers = config.get("mcpServers").or(config.get("servers")).unwrap();
-            assert_eq!(servers["dir2mcp"]["args"], json!(["stdio", "--dir", sandbox.root()]));
-            assert_eq!(servers["dir2mcp"]["command"], program);
-        }
-    }
-}
-
-#[test]
-fn connect_needs_a_server_that_runs() {
-    let sandbox = Sandbox::new();
-    let run = sandbox.fails(1, &["connect", "cursor"]);
-    assert!(run.stderr.starts_with("ERROR: NOT_RUNNING: no server runs for "), "{run:?}");
-    assert!(run.stderr.contains("dir2mcp up") && run.stderr.contains("--stdio"));
-    // A server that was killed leaves its file behind.
-    let stale =
-        Sandbox::new().file(".dir2mcp/connection.json", &connection(i32::MAX as u32, json!({})).to_string());
-    stale.fails(1, &["connect", "cursor"]);
-    let damaged = Sandbox::new().file(".dir2mcp/connection.json", "{");
-    assert!(damaged.fails(1, &["connect", "cursor"]).stderr.contains("connection.json"));
-}
-
-#[test]
-fn connect_refers_to_the_token_and_shows_it_on_demand() {
-    let sandbox = Sandbox::new()
-        .file(".dir2mcp/secret.token", "canary0123456789\n")
-        .mode(".dir2mcp/secret.token", 0o600);
-    let token = sandbox.root().join(".dir2mcp/secret.token");
-    let file = connection(std::process::id(), json!({ "token_source": "secret.token", "token_file": token }));
-    let sandbox = sandbox.file(".dir2mcp/connection.json", &file.to_string());
-    for client in ["claude", "codex", "cursor", "vscode", "generic"] {
-        let run = sandbox.ok(&["connect", client]);
-        assert!(
-            run.stdout.contains("http://127.0.0.1:52143/mcp") && !run.all().contains("canary"),
-            "{run:?}"
-        );
-        assert!(run.stderr.contains("the port changes"), "{run:?}");
-    }
-    for client in ["claude", "cursor", "vscode", "generic"] {
-        let run = sandbox.ok(&["connect", client, "--show-token"]);
-        assert!(run.stdout.contains("Bearer canary0123456789"), "{run:?}");
-    }
-    let fixed = sandbox.file(".dir2mcp.yaml", "server: {listen: '127.0.0.1:52143'}\n");
-    assert_eq!(fixed.ok(&["connect", "claude"]).stderr, "");
-}
-
-#[test]
 fn d010_d036_d039_the_wizard_asks_and_never_echoes_a_key() {
     let sandbox = Sandbox::new();
     let mut terminal = Terminal::start(&sandbox, &["config", "init"]);
@@ -236,80 +183,4 @@ fn d010_d036_d039_the_wizard_asks_and_never_echoes_a_key() {
     let silent = Sandbox::new();
     let screen = Terminal::start(&silent, &["--non-interactive", "config", "init"]).finish();
     assert!(screen.contains("Created: .dir2mcp.yaml") && !screen.contains("Enter keeps"), "{screen}");
-}
-
-fn connection(pid: u32, more: serde_json::Value) -> serde_json::Value {
-    let mut file = json!({
-        "transport": "mcp_streamable_http",
-        "url": "http://127.0.0.1:52143/mcp",
-        "token_source": "none",
-        "server": { "pid": pid, "started": "2026-02-25T12:34:56.789Z" },
-    });
-    for (name, value) in more.as_object().unwrap() {
-        file[name] = value.clone();
-    }
-    file
-}
-
-/// The program on a terminal of its own.
-struct Terminal {
-    child: std::process::Child,
-    master: File,
-    output: mpsc::Receiver<Vec<u8>>,
-    screen: String,
-    seen: usize,
-}
-
-impl Terminal {
-    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Terminal {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let slave = || fs::OpenOptions::new().read(true).write(true).open(&name).unwrap();
-        let mut command = sandbox.command(arguments);
-        let child = command.stdin(slave()).stdout(slave()).stderr(slave()).spawn().unwrap();
-        drop(command);
-        let master = File::from(master);
-        let mut reader = master.try_clone().unwrap();
-        let (sender, output) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            // Ends with an error once the child has closed its side.
-            while let Ok(count @ 1..) = reader.read(&mut buffer) {
-                if sender.send(buffer[..count].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        Terminal { child, master, output, screen: String::new(), seen: 0 }
-    }
-
-    /// Waits for the question and types a line.
-    fn answer(&mut self, question: &str, line: &str) {
-        while !self.screen[self.seen..].contains(question) {
-            assert!(self.read(), "waiting for {question:?}: {}", self.screen);
-        }
-        self.seen = self.screen.len();
-        self.master.write_all(format!("{line}\n").as_bytes()).unwrap();
-    }
-
-    /// Reads to the end; the program must have succeeded.
-    fn finish(mut self) -> String {
-        while self.read() {}
-        assert!(self.child.wait().unwrap().success(), "{}", self.screen);
-        self.screen
-    }
-
-    fn read(&mut self) -> bool {
-        match self.output.recv_timeout(Duration::from_secs(60)) {
-            Ok(bytes) => {
-                self.screen.push_str(&String::from_utf8_lossy(&bytes));
-                true
-            }
-            Err(mpsc::RecvTimeoutError::Disconnected) => false,
-            Err(mpsc::RecvTimeoutError::Timeout) => panic!("the program waits: {}", self.screen),
-        }
-    }
 }

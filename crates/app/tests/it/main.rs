@@ -5,4 +5,8 @@
 mod acceptance;
 mod cli_surface;
 mod config;
+mod connect;
+mod pty;
+mod readme;
 mod sandbox;
+mod terminal;

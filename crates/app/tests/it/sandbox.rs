@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
+    name: &'static str,
     env: Vec<(String, String)>,
 }
 
@@ -20,16 +21,26 @@ pub(crate) struct Run {
 
 impl Sandbox {
     pub(crate) fn new() -> Sandbox {
+        Sandbox::named("root")
+    }
+
+    /// With this name for the directory that is served.
+    pub(crate) fn named(name: &'static str) -> Sandbox {
         let dir = tempfile::tempdir().unwrap();
-        for folder in ["root", "home", "bin"] {
+        for folder in [name, "home", "bin"] {
             fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        Sandbox { dir, env: Vec::new() }
+        Sandbox { dir, name, env: Vec::new() }
     }
 
     /// The current folder of every run, and the directory it serves.
     pub(crate) fn root(&self) -> PathBuf {
-        self.dir.path().join("root").canonicalize().unwrap()
+        self.dir.path().join(self.name).canonicalize().unwrap()
+    }
+
+    /// The home folder of every run.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.dir.path().join("home").canonicalize().unwrap()
     }
 
     /// The only folder on the search path.
@@ -38,9 +49,13 @@ impl Sandbox {
     }
 
     pub(crate) fn file(self, name: &str, text: &str) -> Sandbox {
+        self.bytes(name, text.as_bytes())
+    }
+
+    pub(crate) fn bytes(self, name: &str, bytes: &[u8]) -> Sandbox {
         let path = self.root().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(path, bytes).unwrap();
         self
     }
 

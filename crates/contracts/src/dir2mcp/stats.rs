@@ -16,8 +16,8 @@ pub const PROTOCOL_VERSION: &str = "2025-11-25";
 pub(super) const SPEC: Spec = Spec {
     name: "dir2mcp.stats",
     title: "Stats",
-    description: "Status of the index: whether indexing runs, how many files were scanned, indexed, skipped or \
-                  failed, and which models are in use.",
+    description: "Status of the index: whether indexing runs, how many files the last job scanned, indexed, skipped \
+                  (unchanged files included) or failed, and which models are in use.",
     input,
     output,
     out_of_range: ErrorCode::InvalidRange,
@@ -86,15 +86,20 @@ fn render(stats: &Stats) -> Output {
     let indexing = &stats.indexing;
     let models = &stats.models;
     let state = if indexing.running { "Indexing is running" } else { "Indexing is complete" };
+    // A second run over an unchanged folder indexes nothing: its zero must not read as an empty index.
     let text = format!(
-        "{state} ({}): {} files scanned, {} indexed, {} skipped, {} deleted, {} errors; {} chunks. Root: {}.",
+        "{state} ({}): {} files are searchable in {} chunks, {} are not searchable. This job looked at {} files: {} \
+         indexed, {} unchanged, {} left out, {} deleted, {} errors. Root: {}.",
         indexing.mode,
+        indexing.searchable,
+        indexing.chunks_total,
+        indexing.not_searchable,
         indexing.scanned,
         indexing.indexed,
-        indexing.skipped,
+        indexing.unchanged,
+        indexing.skipped.saturating_sub(indexing.unchanged),
         indexing.deleted,
         indexing.errors,
-        indexing.chunks_total,
         one_line(&stats.root),
     );
     Output::new(
@@ -162,6 +167,11 @@ mod tests {
                 chunks_total: 12,
                 embedded_ok: 12,
                 errors: 1,
+                unchanged: 2,
+                searchable: 40,
+                not_searchable: 3,
+                read: 0,
+                to_read: None,
             },
             models: ModelNames {
                 embed_text: "mistral-embed".into(),

@@ -1,0 +1,658 @@
+//! The clients that `connect` knows: where each keeps its servers and how it writes one down. A new client is one row.
+//!
+//! The formats are those of the clients' own documentation, read in November 2026.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::{Map, Value, json};
+
+use super::config_file::Format;
+
+pub(crate) struct Client {
+    pub id: &'static str,
+    pub aliases: &'static [&'static str],
+    pub title: &'static str,
+    /// The file that holds for this user everywhere.
+    pub user: Place,
+    /// The file that a project carries with it.
+    pub project: Option<&'static str>,
+    pub format: Format,
+    /// An entry for a server that the client starts.
+    pub stdio: fn(&Launch) -> Value,
+    /// An entry for a server that runs already; some clients cannot use one.
+    pub http: Option<fn(&Remote) -> Value>,
+    /// How such an entry refers to a variable; `{}` stands for its name.
+    pub variable: Option<&'static str>,
+    pub open_folder: OpenFolder,
+    /// The client's own command that does the same.
+    pub command: Option<Command>,
+    pub link: Option<Link>,
+}
+
+/// Where a user's file lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Below the home folder.
+    Home(&'static str),
+    /// Below `$XDG_CONFIG_HOME` or `~/.config`, on every system.
+    Config(&'static str),
+    /// Below the folder where the system keeps the data of applications.
+    Application(&'static str),
+    /// Below the folder that the variable names, else below the home folder.
+    Variable(&'static str, &'static str, &'static str),
+    /// It has no fixed place; `--file` names one.
+    Nowhere,
+}
+
+/// How an entry can mean "the project that is open".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenFolder {
+    /// The client puts the folder in place of this.
+    Variable(&'static str),
+    /// The client starts its servers in that folder.
+    CurrentFolder,
+    Unknown,
+}
+
+/// How a client is told of a server by its own command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    Claude,
+    Codex,
+    Code(&'static str),
+    Copilot,
+    Amp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    VsCode(&'static str),
+    Cursor,
+}
+
+/// A server that the client starts.
+pub(crate) struct Launch {
+    pub name: String,
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+/// A server that runs.
+pub(crate) struct Remote {
+    pub name: String,
+    pub url: String,
+    /// The value of the `Authorization` header, as this client writes it.
+    pub authorization: Option<String>,
+    /// The variable that holds the token, for a client that takes nothing else.
+    pub token_variable: Option<String>,
+}
+
+/// Where this user's files lie.
+pub(crate) struct Home {
+    pub home: PathBuf,
+    pub config: PathBuf,
+    pub application: PathBuf,
+    pub variable: fn(&str) -> Option<PathBuf>,
+}
+
+impl Home {
+    /// None where there is no home folder.
+    pub(crate) fn find() -> Option<Home> {
+        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = folder("HOME")?;
+        let config = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let application =
+            if cfg!(target_os = "macos") { home.join("Library/Application Support") } else { config.clone() };
+        let variable =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        Some(Home { home, config, application, variable })
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+impl Client {
+    /// Reads the name of a client from the command line, which lists all of them.
+    pub(crate) fn parser() -> impl TypedValueParser<Value = &'static Client> {
+        let values = CLIENTS.iter().map(|client| {
+            PossibleValue::new(client.id).aliases(client.aliases.iter().copied()).help(client.title)
+        });
+        PossibleValuesParser::new(values)
+            .try_map(|name| Client::find(&name).ok_or("this client is not known"))
+    }
+
+    pub(crate) fn find(name: &str) -> Option<&'static Client> {
+        CLIENTS.iter().find(|client| client.id == name || client.aliases.contains(&name))
+    }
+
+    /// Models take letters, digits, `_` and `-` in the names of tools, and clients cope with other names each in a way of
+    /// its own: some drop the tool, some fail every request. A client that is not known gets the published names.
+    pub(crate) fn wants_underscores(&self) -> bool {
+        self.id != "generic"
+    }
+
+    /// The user's file, where it has a place.
+    pub(crate) fn user_file(&self, home: &Home, name: &str) -> Option<PathBuf> {
+        Some(match self.user {
+            Place::Home(path) => home.home.join(named(path, name)),
+            Place::Config(path) => home.config.join(named(path, name)),
+            Place::Application(path) => home.application.join(named(path, name)),
+            Place::Variable(variable, inside, path) => {
+                (home.variable)(variable).map_or_else(|| home.home.join(path), |folder| folder.join(inside))
+            }
+            Place::Nowhere => return None,
+        })
+    }
+
+    /// The file inside a project, relative to it.
+    pub(crate) fn project_file(&self, name: &str) -> Option<PathBuf> {
+        self.project.map(|path| PathBuf::from(named(path, name)))
+    }
+
+    /// True where the client has left traces on this machine.
+    pub(crate) fn is_installed(&self, home: &Home) -> bool {
+        let trace = match self.user {
+            Place::Home(path) => home.home.join(first_part(path)),
+            Place::Config(path) => home.config.join(first_part(path)),
+            Place::Application(path) => match path.rsplit_once("/settings/") {
+                // An extension of an editor: the editor alone is not a trace of it.
+                Some((extension, _)) => home.application.join(extension),
+                None => home.application.join(first_part(path)),
+            },
+            Place::Variable(variable, _, path) => {
+                (home.variable)(variable).unwrap_or_else(|| home.home.join(first_part(path)))
+            }
+            Place::Nowhere => return false,
+        };
+        trace.exists()
+    }
+}
+
+fn first_part(path: &str) -> &str {
+    path.split('/').next().unwrap_or(path)
+}
+
+/// A client with a file per server has `NAME` in its path.
+fn named(path: &str, name: &str) -> String {
+    path.replace("NAME", name)
+}
+
+const SERVERS: Format = Format::Json(&["mcpServers"]);
+const ENV: Option<&str> = Some("${env:{}}");
+const SHELL: Option<&str> = Some("${{}}");
+
+pub(crate) const CLIENTS: &[Client] = &[
+    Client {
+        id: "claude",
+        aliases: &["claude-code"],
+        title: "Claude Code",
+        user: Place::Variable("CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"),
+        project: Some(".mcp.json"),
+        format: SERVERS,
+        stdio: |launch| typed("stdio", start(launch)),
+        http: Some(|remote| typed("http", reach("url", remote))),
+        variable: SHELL,
+        open_folder: OpenFolder::CurrentFolder,
+        command: Some(Command::Claude),
+        link: None,
+    },
+    Client {
+        id: "claude-desktop",
+        aliases: &[],
+        title: "Claude Desktop",
+        user: Place::Application("Claude/claude_desktop_config.json"),
+        project: None,
+        format: SERVERS,
+        stdio: start,
+        http: None,
+        variable: None,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "codex",
+        aliases: &[],
+        title: "OpenAI Codex",
+        user: Place::Variable("CODEX_HOME", "config.toml", ".codex/config.toml"),
+        project: Some(".codex/config.toml"),
+        format: Format::Toml("mcp_servers"),
+        stdio: start,
+        http: Some(|remote| {
+            let mut entry = json!({ "url": remote.url });
+            if let Some(variable) = &remote.token_variable {
+                entry["bearer_token_env_var"] = json!(variable);
+            }
+            entry
+        }),
+        variable: None,
+        open_folder: OpenFolder::CurrentFolder,
+        command: Some(Command::Codex),
+        link: None,
+    },
+    Client {
+        id: "cursor",
+        aliases: &[],
+        title: "Cursor",
+        user: Place::Home(".cursor/mcp.json"),
+        project: Some(".cursor/mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("url", remote)),
+        variable: ENV,
+        open_folder: OpenFolder::Variable("${workspaceFolder}"),
+        command: None,
+        link: Some(Link::Cursor),
+    },
+    Client {
+        id: "vscode",
+        aliases: &["vs-code", "copilot-vscode"],
+        title: "Visual Studio Code (GitHub Copilot)",
+        user: Place::Application("Code/User/mcp.json"),
+        project: Some(".vscode/mcp.json"),
+        format: Format::Json(&["servers"]),
+        stdio: |launch| typed("stdio", start(launch)),
+        http: Some(|remote| typed("http", reach("url", remote))),
+        variable: Some("${input:{}}"),
+        open_folder: OpenFolder::Variable("${workspaceFolder}"),
+        command: Some(Command::Code("code")),
+        link: Some(Link::VsCode("vscode")),
+    },
+    Client {
+        id: "vscode-insiders",
+        aliases: &[],
+        title: "Visual Studio Code Insiders",
+        user: Place::Application("Code - Insiders/User/mcp.json"),
+        project: Some(".vscode/mcp.json"),
+        format: Format::Json(&["servers"]),
+        stdio: |launch| typed("stdio", start(launch)),
+        http: Some(|remote| typed("http", reach("url", remote))),
+        variable: Some("${input:{}}"),
+        open_folder: OpenFolder::Variable("${workspaceFolder}"),
+        command: Some(Command::Code("code-insiders")),
+        link: Some(Link::VsCode("vscode-insiders")),
+    },
+    Client {
+        id: "copilot",
+        aliases: &["copilot-cli"],
+        title: "GitHub Copilot CLI",
+        user: Place::Home(".copilot/mcp-config.json"),
+        project: Some(".github/mcp.json"),
+        format: SERVERS,
+        stdio: |launch| with_all_tools(typed("local", start(launch))),
+        http: Some(|remote| with_all_tools(typed("http", reach("url", remote)))),
+        variable: SHELL,
+        open_folder: OpenFolder::CurrentFolder,
+        command: Some(Command::Copilot),
+        link: None,
+    },
+    Client {
+        id: "windsurf",
+        aliases: &[],
+        title: "Windsurf",
+        user: Place::Home(".codeium/windsurf/mcp_config.json"),
+        project: None,
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("serverUrl", remote)),
+        variable: ENV,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "zed",
+        aliases: &[],
+        title: "Zed",
+        user: Place::Config("zed/settings.json"),
+        project: Some(".zed/settings.json"),
+        format: Format::Json(&["context_servers"]),
+        stdio: start,
+        http: Some(|remote| reach("url", remote)),
+        variable: None,
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "cline",
+        aliases: &[],
+        title: "Cline",
+        user: Place::Application(
+            "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        ),
+        project: None,
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| typed("streamableHttp", reach("url", remote))),
+        variable: ENV,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "roo",
+        aliases: &["roo-code"],
+        title: "Roo Code",
+        user: Place::Application(
+            "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+        ),
+        project: Some(".roo/mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| typed("streamable-http", reach("url", remote))),
+        variable: ENV,
+        open_folder: OpenFolder::Variable("${workspaceFolder}"),
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "kilo",
+        aliases: &["kilo-code"],
+        title: "Kilo Code",
+        user: Place::Application("Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"),
+        project: Some(".kilocode/mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| typed("streamable-http", reach("url", remote))),
+        variable: ENV,
+        open_folder: OpenFolder::Variable("${workspaceFolder}"),
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "continue",
+        aliases: &[],
+        title: "Continue",
+        user: Place::Home(".continue/mcpServers/NAME.yaml"),
+        project: Some(".continue/mcpServers/NAME.yaml"),
+        format: Format::OwnYaml,
+        stdio: |launch| block(&launch.name, typed("stdio", start(launch))),
+        http: Some(|remote| {
+            let mut entry = json!({ "type": "streamable-http", "url": remote.url });
+            if let Some(authorization) = &remote.authorization {
+                entry["requestOptions"] = json!({ "headers": { "Authorization": authorization } });
+            }
+            block(&remote.name, entry)
+        }),
+        variable: Some("${{ secrets.{} }}"),
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "gemini",
+        aliases: &["gemini-cli"],
+        title: "Gemini CLI",
+        user: Place::Home(".gemini/settings.json"),
+        project: Some(".gemini/settings.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("httpUrl", remote)),
+        variable: SHELL,
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "qwen",
+        aliases: &["qwen-code"],
+        title: "Qwen Code",
+        user: Place::Home(".qwen/settings.json"),
+        project: Some(".qwen/settings.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("httpUrl", remote)),
+        variable: SHELL,
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "opencode",
+        aliases: &[],
+        title: "OpenCode",
+        user: Place::Config("opencode/opencode.json"),
+        project: Some("opencode.json"),
+        format: Format::Json(&["mcp"]),
+        stdio: |launch| {
+            let command: Vec<&String> = std::iter::once(&launch.program).chain(&launch.arguments).collect();
+            json!({ "type": "local", "command": command, "enabled": true })
+        },
+        http: Some(|remote| {
+            let mut entry = typed("remote", reach("url", remote));
+            entry["enabled"] = json!(true);
+            entry
+        }),
+        variable: Some("{env:{}}"),
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "crush",
+        aliases: &[],
+        title: "Crush",
+        user: Place::Config("crush/crush.json"),
+        project: Some("crush.json"),
+        format: Format::Json(&["mcp"]),
+        stdio: |launch| typed("stdio", start(launch)),
+        http: Some(|remote| typed("http", reach("url", remote))),
+        variable: Some("${}"),
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "goose",
+        aliases: &[],
+        title: "Goose",
+        user: Place::Config("goose/config.yaml"),
+        project: None,
+        format: Format::Yaml("extensions"),
+        stdio: |launch| {
+            json!({
+                "enabled": true,
+                "type": "stdio",
+                "name": launch.name,
+                "description": "Search and read the files of a folder",
+                "cmd": launch.program,
+                "args": launch.arguments,
+                "timeout": 300,
+            })
+        },
+        http: Some(|remote| {
+            let mut entry = json!({
+                "enabled": true,
+                "type": "streamable_http",
+                "name": remote.name,
+                "description": "Search and read the files of a folder",
+                "uri": remote.url,
+                "timeout": 300,
+            });
+            entry["headers"] = headers(remote);
+            entry
+        }),
+        variable: SHELL,
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "lmstudio",
+        aliases: &["lm-studio"],
+        title: "LM Studio",
+        user: Place::Home(".lmstudio/mcp.json"),
+        project: None,
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("url", remote)),
+        variable: None,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "junie",
+        aliases: &["jetbrains"],
+        title: "JetBrains Junie",
+        user: Place::Home(".junie/mcp/mcp.json"),
+        project: Some(".junie/mcp/mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: None,
+        variable: None,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "amp",
+        aliases: &[],
+        title: "Amp",
+        user: Place::Config("amp/settings.json"),
+        project: Some(".amp/settings.json"),
+        format: Format::Json(&["amp.mcpServers"]),
+        stdio: start,
+        http: Some(|remote| reach("url", remote)),
+        variable: SHELL,
+        open_folder: OpenFolder::CurrentFolder,
+        command: Some(Command::Amp),
+        link: None,
+    },
+    Client {
+        id: "warp",
+        aliases: &[],
+        title: "Warp",
+        user: Place::Home(".warp/.mcp.json"),
+        project: Some(".warp/.mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("url", remote)),
+        variable: SHELL,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "kiro",
+        aliases: &[],
+        title: "Kiro",
+        user: Place::Home(".kiro/settings/mcp.json"),
+        project: Some(".kiro/settings/mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("url", remote)),
+        variable: SHELL,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "amazonq",
+        aliases: &["amazon-q"],
+        title: "Amazon Q Developer",
+        user: Place::Home(".aws/amazonq/mcp.json"),
+        project: Some(".amazonq/mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| typed("http", reach("url", remote))),
+        variable: None,
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "antigravity",
+        aliases: &[],
+        title: "Google Antigravity",
+        user: Place::Home(".gemini/antigravity/mcp_config.json"),
+        project: None,
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("serverUrl", remote)),
+        variable: None,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "mcporter",
+        aliases: &[],
+        title: "mcporter",
+        user: Place::Home(".mcporter/mcporter.json"),
+        project: Some("config/mcporter.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| reach("baseUrl", remote)),
+        variable: SHELL,
+        open_folder: OpenFolder::Unknown,
+        command: None,
+        link: None,
+    },
+    Client {
+        id: "generic",
+        aliases: &["other"],
+        title: "Any other client",
+        user: Place::Nowhere,
+        project: Some(".mcp.json"),
+        format: SERVERS,
+        stdio: start,
+        http: Some(|remote| typed("http", reach("url", remote))),
+        variable: Some("<token>"),
+        open_folder: OpenFolder::CurrentFolder,
+        command: None,
+        link: None,
+    },
+];
+
+fn start(launch: &Launch) -> Value {
+    json!({ "command": launch.program, "args": launch.arguments })
+}
+
+/// The address under the name that the client has for it, and the headers if there are some.
+fn reach(key: &str, remote: &Remote) -> Value {
+    let mut entry = Map::new();
+    entry.insert(key.to_owned(), json!(remote.url));
+    if remote.authorization.is_some() {
+        entry.insert("headers".to_owned(), headers(remote));
+    }
+    Value::Object(entry)
+}
+
+fn headers(remote: &Remote) -> Value {
+    match &remote.authorization {
+        Some(authorization) => json!({ "Authorization": authorization }),
+        None => json!({}),
+    }
+}
+
+/// With the kind of connection in front.
+fn typed(kind: &str, entry: Value) -> Value {
+    let mut typed = Map::new();
+    typed.insert("type".to_owned(), json!(kind));
+    if let Value::Object(fields) = entry {
+        typed.extend(fields);
+    }
+    Value::Object(typed)
+}
+
+fn with_all_tools(mut entry: Value) -> Value {
+    entry["tools"] = json!(["*"]);
+    entry
+}
+
+/// Continue's file for one server.
+fn block(name: &str, entry: Value) -> Value {
+    let mut server = Map::new();
+    server.insert("name".to_owned(), json!(name));
+    if let Value::Object(fields) = entry {
+        server.extend(fields);
+    }
+    json!({ "name": name, "version": "0.0.1", "schema": "v1", "mcpServers": [server] })
+}

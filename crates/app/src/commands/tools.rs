@@ -1,0 +1,74 @@
+//! Calling a tool from the shell: the same registry that answers clients, over an index that is up to date.
+
+use std::sync::Arc;
+
+use contracts::{CallContext, Contract, Registry, ToolNames, ToolResult, ToolService};
+use engine::Engine;
+use engine::smart::Roots;
+use model::{Caller, IndexMode, Query};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::indexing::bring_up_to_date;
+use crate::config::Loaded;
+use crate::exit::{Exit, ExitCode};
+use crate::print::report::Reporter;
+use crate::{print, wire};
+
+/// Opens the engine and brings the index up to date, unless a server does so already.
+pub(super) fn current_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
+    let reporter = Arc::new(Reporter::beside_a_result(&loaded.settings.output));
+    for warning in &loaded.warnings {
+        print::warn(warning);
+    }
+    let engine = wire::open_engine(&loaded.settings)?;
+    bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
+    Ok(engine)
+}
+
+/// The arguments that searching and asking have in common.
+pub(super) fn query_arguments(query: &Query) -> Map<String, Value> {
+    let mut arguments = Map::new();
+    arguments.insert("k".to_owned(), json!(query.k));
+    arguments.insert("index".to_owned(), json!(query.index));
+    if let Some(prefix) = &query.filter.path_prefix {
+        arguments.insert("path_prefix".to_owned(), json!(prefix));
+    }
+    if let Some(glob) = &query.filter.file_glob {
+        arguments.insert("file_glob".to_owned(), json!(glob));
+    }
+    if !query.filter.doc_types.is_empty() {
+        arguments.insert("doc_types".to_owned(), json!(query.filter.doc_types));
+    }
+    arguments
+}
+
+/// Calls one tool. Its error becomes the end of the run.
+pub(super) fn call(
+    loaded: &Loaded,
+    engine: Arc<Engine>,
+    tool: &'static str,
+    arguments: Map<String, Value>,
+) -> Result<ToolResult, Exit> {
+    let roots = Arc::new(Roots::new(engine, Vec::new()));
+    let rooms = wire::rooms(&loaded.settings, &roots);
+    let registry = Registry::new(&rooms, &[Contract::Dir2mcp], ToolNames::Dotted)?;
+    let context = CallContext {
+        caller: Caller::Cli,
+        cancel: CancellationToken::new(),
+        progress: None,
+        request_id: None,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime
+        .block_on(registry.call(tool, Some(arguments), context))
+        .map_err(|error| Exit::generic(error.to_string()))?;
+    if result.is_error {
+        let text = result.content.join("\n");
+        let message = text.strip_prefix("ERROR: ").unwrap_or(&text);
+        let (label, message) = message.split_once(": ").unwrap_or(("INTERNAL_ERROR", message));
+        let label = model::ErrorCode::parse(label).map_or("INTERNAL_ERROR", model::ErrorCode::as_str);
+        return Err(Exit::new(ExitCode::Generic, label, message));
+    }
+    Ok(result)
+}
