@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{DEADLINE, Folder, Process, Program};
+use testkit::{Client, DEADLINE, Era, Folder, Process, Program};
 
 use crate::process::{Profile, build, capture, workspace};
 use crate::tools::{self, Agents, Tools};
@@ -43,7 +43,7 @@ pub(crate) fn run() -> Result<(), String> {
     let folder = Folder::from(FIXTURE);
     let program = Program::new(&binary, &folder);
     program.index();
-    let mut client = program.stdio(&["--tools", TOOLS]).connect(testkit::Era::Legacy);
+    let mut client = program.stdio(&["--tools", TOOLS]).connect(Era::Legacy);
     let listed = client.request("tools/list", json!({}));
     let published: Vec<String> = names(&listed.result()["tools"]);
     drop(client);

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::safe;
 use super::safe::escape_json;
+use super::style::{self, Ink};
 use crate::config::files;
 use crate::config::settings::Server;
 use crate::secrets::token::TokenSource;
@@ -88,8 +89,9 @@ impl Connection {
                 format!("Bearer (source=file, from {from}{})", safe(&path.to_string_lossy()))
             }
         };
-        let mut text = String::from("MCP endpoint:\n");
-        let _ = writeln!(text, "  URL:    {}", safe(&self.url));
+        let look = style::out();
+        let mut text = format!("{}\n", look.paint(Ink::Heading, "MCP endpoint:"));
+        let _ = writeln!(text, "  URL:    {}", look.paint(Ink::Path, &safe(&self.url)));
         let _ = writeln!(text, "  Auth:   {auth}");
         let _ = writeln!(text, "  Headers:");
         for (name, value) in self.headers("<token>") {

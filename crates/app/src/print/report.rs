@@ -208,10 +208,13 @@ fn counters(progress: &Progress) -> String {
 }
 
 fn index_lines(state_dir: &Path, mode: IndexMode) -> String {
+    let look = style::out();
     format!(
-        "Index: {}  (meta.sqlite + vectors_text.hnsw + vectors_code.hnsw)\n\
-         Mode: {mode}  (server-first; indexing in background)\n\n",
-        safe(&state_dir.to_string_lossy())
+        "{} {}  (meta.sqlite + vectors_text.hnsw + vectors_code.hnsw)\n\
+         {} {mode}  (server-first; indexing in background)\n\n",
+        look.paint(Ink::Heading, "Index:"),
+        safe(&state_dir.to_string_lossy()),
+        look.paint(Ink::Heading, "Mode:"),
     )
 }
 

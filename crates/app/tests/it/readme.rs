@@ -95,8 +95,11 @@ fn shown(sandbox: &Sandbox, output: &str) -> String {
     let root = sandbox.root().to_string_lossy().into_owned();
     let text = output.replace(&root, "/home/me/notes").replace(PROGRAM, "/usr/local/bin/dir2mcp");
     let mut lines: Vec<String> = text.lines().map(|line| port(line).trim_end().to_owned()).collect();
-    if lines.len() > MOST_LINES {
-        lines.truncate(MOST_LINES);
+    // A fence would end the page's own block.
+    let fence = lines.iter().position(|line| line.starts_with("```")).unwrap_or(lines.len());
+    let most = fence.min(MOST_LINES);
+    if lines.len() > most {
+        lines.truncate(most);
         lines.push("…".to_owned());
     }
     while lines.last().is_some_and(String::is_empty) {
@@ -127,6 +130,15 @@ fn words(command: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The page without the digits of scores, which every change to the ranking moves a little.
+fn without_scores(page: &str) -> String {
+    let line = |line: &str| match line.split_once(", score ") {
+        Some((before, _)) => format!("{before}, score …\n"),
+        None => format!("{line}\n"),
+    };
+    page.lines().map(line).collect()
 }
 
 fn first_difference(page: &str, real: &str) -> String {
