@@ -103,7 +103,7 @@ fn connect(loaded: &Loaded, args: &ConnectArgs, client: &Client, home: Option<&H
             Ok(print::out(&format!("{link}\n"))?)
         };
     }
-    if args.write { plan.write(loaded) } else { plan.show(loaded, args) }
+    if args.write { plan.write(loaded) } else { plan.show(loaded) }
 }
 
 /// What is to be done for one client.
@@ -221,7 +221,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Shows what `--write` would do, and what can be copied instead.
-    fn show(&self, loaded: &Loaded, args: &ConnectArgs) -> Result<(), Exit> {
+    fn show(&self, loaded: &Loaded) -> Result<(), Exit> {
         let format = self.client.format;
         let file = self.file.as_ref();
         let edited = file.map(|file| self.edited(file)).transpose();
@@ -288,11 +288,7 @@ impl<'a> Plan<'a> {
         print::out(&text)?;
         if !loaded.settings.output.quiet {
             if file.is_some() {
-                let flags = if args.stdio { " --stdio" } else { "" };
-                print::err(&format!(
-                    "Nothing was changed. To write it: dir2mcp connect {}{flags} --write\n",
-                    self.client.id
-                ));
+                print::err("Nothing was changed. The same command with --write makes the change.\n");
             }
             self.warn_of_the_port();
         }
