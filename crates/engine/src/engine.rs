@@ -295,13 +295,18 @@ impl Engine {
             let inner = Arc::clone(&shared);
             let (hits, answer, citations) = blocking(call, move || {
                 let snapshot = inner.index().snapshot();
-                let found = inner.search(&snapshot, &query)?;
-                let hits = found.hits;
+                let hits = inner.search(&snapshot, &query)?.hits;
                 if generate {
                     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk_id).collect();
                     let chunks = snapshot.chunks(&ids)?;
-                    let extracted =
-                        retrieve::extractive_answer(&query.text, &hits, &found.breakdowns, &chunks);
+                    let extracted = retrieve::extractive_answer(
+                        &query.text,
+                        &retrieve::Found {
+                            hits: &hits,
+                            chunks: &chunks,
+                            near: &|token| snapshot.near(token),
+                        },
+                    );
                     Ok((hits, Some(extracted.text), extracted.citations))
                 } else {
                     let citations = hits.iter().map(model::Hit::citation).collect();

@@ -266,7 +266,7 @@ fn definitions(parsed: &Parsed, terms: &TermWeights<'_>, chunk: &StoredChunk, fo
 /// Names looked at per chunk; a chunk that mentions the query's words more often is a list.
 const MAX_NAMES: usize = 300;
 
-fn name_around(text: &str, start: usize, end: usize) -> (usize, usize) {
+pub(crate) fn name_around(text: &str, start: usize, end: usize) -> (usize, usize) {
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let before = text[..start].char_indices().rev().take_while(|(_, c)| is_name(*c)).last();
     let after = text[end..].find(|c| !is_name(c)).map_or(text.len(), |at| end + at);

@@ -27,7 +27,7 @@ pub mod understand;
 mod versions;
 pub mod weights;
 
-pub use answer::{Answer, extractive_answer};
+pub use answer::{Answer, Found, extractive_answer};
 pub use breakdown::Breakdown;
 pub use bundle::{
     Bundle, Bundler, Deterministic, Passage, Repository, Selection, Skip, Skipped, Source, Task, Why,

@@ -43,7 +43,7 @@ impl Cited {
         let above = {
             let mut redacted = chunk.clone();
             redacted.text = text.to_string();
-            config.redactor.redact(&caption::above(&redacted, &cut))
+            config.redactor.redact(&caption::above(&redacted, &cut)).into_owned()
         };
         let before: usize = text.split('\n').take(cut.line).map(|line| line.len() + 1).sum();
         let of_line = text.split('\n').nth(cut.line).unwrap_or_default();

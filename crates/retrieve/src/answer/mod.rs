@@ -4,12 +4,14 @@
 mod pieces;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use index::StoredChunk;
 use model::{ChunkId, Citation, Hit, IndexKind};
 
-use crate::breakdown::Breakdown;
 use crate::caption::heading_at;
+use crate::definition::is_definition;
+use crate::fuse::name_around;
 use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
@@ -38,6 +40,10 @@ pub const NOTHING_FOUND: &str = "Nothing in this folder answers that: nothing in
 const MAX_PASSAGES: usize = 3;
 /// Characters of one passage.
 const PASSAGE_CHARS: usize = 400;
+/// Characters up to which a short quotation is filled with what follows it.
+const READABLE: usize = 260;
+/// A shorter piece without the mark of a sentence is a greeting or a label.
+const SCRAP: usize = 48;
 /// Lines of code or data around the best one.
 const LINES: usize = 6;
 
@@ -45,16 +51,15 @@ const LINES: usize = 6;
 /// Among the labelled everyday questions (`eval/everyday`) this parts those that have an answer from those that have none
 /// best.
 const ANSWERED: f32 = 0.5;
-/// A passage that means the same in other words needs less, from this cosine on.
-const SAME_MEANING: f32 = 0.55;
-const ANSWERED_BY_MEANING: f32 = 0.3;
+/// What finding a word counts that is only spelled nearly like the one that was asked for.
+const GUESSED: f32 = 0.75;
 
 /// A further passage needs this share of what the best one has, and its hit this share of the best score.
 const AS_GOOD: f32 = 0.85;
 const CLIFF: f32 = 0.6;
 
-/// What a word counts that stands in the headings above a piece, elsewhere in its chunk, or in its path.
-const IN_HEADING: f32 = 0.8;
+/// What a word counts that stands in the headings above a piece or in its path, and elsewhere in its chunk.
+const IN_HEADING: f32 = 0.9;
 const NEARBY: f32 = 0.5;
 
 /// What a name or a number of the question counts, compared with another word, and what a word that only asks counts.
@@ -104,32 +109,27 @@ const ASKING_WORDS: &[&str] = &[
     "works",
 ];
 
-/// Answers from the hits, best first, whose whole texts are among the chunks. A hit without its chunk was
-/// deleted meanwhile and is passed over.
-pub fn extractive_answer(
-    question: &str,
-    hits: &[Hit],
-    breakdowns: &[Breakdown],
-    chunks: &[StoredChunk],
-) -> Answer {
+/// What an answer is made from.
+pub struct Found<'a> {
+    /// Best first.
+    pub hits: &'a [Hit],
+    /// Their whole texts. A hit without its chunk was deleted meanwhile and is passed over.
+    pub chunks: &'a [StoredChunk],
+    /// The words of the index that are spelled nearly like one that it does not know.
+    pub near: &'a dyn Fn(&str) -> Vec<String>,
+}
+
+/// Answers from what a search found.
+pub fn extractive_answer(question: &str, found: &Found<'_>) -> Answer {
+    let Found { hits, chunks, near } = *found;
     let by_id: HashMap<ChunkId, &StoredChunk> = chunks.iter().map(|chunk| (chunk.id, chunk)).collect();
-    let asked = Asked::new(question, chunks);
-    let passages: Vec<Passage<'_>> = hits
-        .iter()
-        .enumerate()
-        .filter_map(|(rank, hit)| {
-            let cosine = breakdowns.get(rank).map_or(0.0, |breakdown| breakdown.cosine);
-            asked.best_of(by_id.get(&hit.chunk_id)?, hit, cosine)
-        })
-        .collect();
+    let asked = Asked::new(question, chunks, near);
+    let passages: Vec<Passage<'_>> =
+        hits.iter().filter_map(|hit| asked.best_of(by_id.get(&hit.chunk_id)?, hit)).collect();
     let Some(best) = passages.iter().map(|passage| passage.answers).reduce(f32::max) else {
         return Answer { text: NOTHING_FOUND.to_owned(), citations: Vec::new() };
     };
-    let enough = |passage: &Passage<'_>| {
-        passage.answers >= ANSWERED
-            || passage.cosine >= SAME_MEANING && passage.answers >= ANSWERED_BY_MEANING
-    };
-    if !passages.iter().any(enough) {
+    if best < ANSWERED {
         return Answer { text: NOTHING_ANSWERS.to_owned(), citations: Vec::new() };
     }
 
@@ -143,10 +143,9 @@ pub fn extractive_answer(
             break;
         }
         let citation = passage.hit.citation();
-        let said = shown
-            .iter()
-            .any(|said| said.contains(passage.quote.trim()) || passage.quote.contains(said.trim()));
-        if passage.answers < best * AS_GOOD || !enough(passage) || said || citations.contains(&citation) {
+        let quote = passage.quote.trim();
+        let said = shown.iter().any(|said| said.contains(quote) || quote.contains(said));
+        if passage.answers < (best * AS_GOOD).max(ANSWERED) || said || citations.contains(&citation) {
             continue;
         }
         text.push_str("\n\n");
@@ -161,7 +160,7 @@ pub fn extractive_answer(
             text.push_str(&passage.under);
         }
         citations.push(citation);
-        shown.push(passage.quote);
+        shown.push(quote);
     }
     Answer { text, citations }
 }
@@ -176,7 +175,6 @@ struct Passage<'a> {
     under: String,
     /// How much of what the question asks for stands here, from 0 to 1.
     answers: f32,
-    cosine: f32,
 }
 
 /// What a question asks for.
@@ -184,25 +182,23 @@ struct Asked {
     matcher: Matcher,
     /// One for each term of the matcher; they add up to 1.
     shares: Vec<f32>,
+    /// What finding the term counts: less where only a word spelled nearly so was found.
+    certain: Vec<f32>,
 }
 
 impl Asked {
-    fn new(question: &str, chunks: &[StoredChunk]) -> Asked {
+    fn new(question: &str, chunks: &[StoredChunk], near: &dyn Fn(&str) -> Vec<String>) -> Asked {
         let operators = Operators::read(question);
-        let mut held: HashMap<String, usize> = HashMap::new();
-        for chunk in chunks {
-            let mut own: HashSet<String> = HashSet::new();
-            let mut note = |token: &str| {
-                own.insert(token.to_owned());
-            };
-            index::tokens::index_tokens(&chunk.text, &mut note);
-            index::tokens::index_tokens(&chunk.rel_path, &mut note);
-            index::tokens::index_tokens(&chunk.heading.words_beside(IndexKind::Text, ""), &mut note);
-            own.into_iter().for_each(|token| *held.entry(token).or_default() += 1);
-        }
-        let vocabulary = Vocabulary { knows: &|token| held.contains_key(token), near: &|_| Vec::new() };
-        let parsed = Parsed::with_forms(&operators.text, &vocabulary);
+        let held = held_by_all(chunks);
+        let knows = |token: &str| held.contains_key(token);
+        let parsed = Parsed::with_forms(&operators.text, &Vocabulary { knows: &knows, near });
         let terms = parsed.content_terms();
+        let exact = Parsed::with_forms(&operators.text, &Vocabulary { knows: &knows, near: &|_| Vec::new() });
+        let is_guessed = |token: &str| {
+            let known = exact.terms.iter().find(|term| term.token == token);
+            !knows(token) && known.is_none_or(|term| term.variants.is_empty())
+        };
+        let certain = terms.iter().map(|term| if is_guessed(&term.token) { GUESSED } else { 1.0 }).collect();
         let named = names(&operators.text);
         let total = chunks.len() as f32;
         let mut shares: Vec<f32> = terms
@@ -211,7 +207,7 @@ impl Asked {
                 let forms = term.variants.iter().chain([&term.token]);
                 let holders = forms.filter_map(|form| held.get(form)).copied().max().unwrap_or(0) as f32;
                 // What no hit holds is what the question is about and the folder is not: it weighs most.
-                let telling = (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln().max(0.2).min(2.0);
+                let telling = (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln().clamp(0.2, 2.0);
                 let asking = ASKING_WORDS.contains(&term.token.as_str());
                 let factor = match (asking, named.contains(&term.token)) {
                     (true, _) => ASKING,
@@ -225,7 +221,7 @@ impl Asked {
         if sum > 0.0 {
             shares.iter_mut().for_each(|share| *share /= sum);
         }
-        Asked { matcher: Matcher::of_terms(terms), shares }
+        Asked { matcher: Matcher::of_terms(terms), shares, certain }
     }
 
     fn held_by(&self, text: &str) -> Vec<bool> {
@@ -235,60 +231,92 @@ impl Asked {
     }
 
     /// The piece of a chunk that has the most of what is asked for, with what stands around it where it fits.
-    fn best_of<'a>(&self, chunk: &'a StoredChunk, hit: &'a Hit, cosine: f32) -> Option<Passage<'a>> {
+    fn best_of<'a>(&self, chunk: &'a StoredChunk, hit: &'a Hit) -> Option<Passage<'a>> {
         let pieces = pieces(chunk);
-        let nearby = self.held_by(&format!("{} {}", chunk.text, chunk.rel_path));
+        let nearby = self.held_by(&chunk.text);
+        let in_path = self.held_by(&chunk.rel_path);
         let weigh = |own: &[bool], above: &[bool]| {
             (0..self.shares.len()).fold(0.0, |sum, term| {
-                let share = match (own[term], above[term], nearby[term]) {
+                let counts = match (own[term], above[term] || in_path[term], nearby[term]) {
                     (true, ..) => 1.0,
                     (_, true, _) => IN_HEADING,
                     (_, _, true) => NEARBY,
                     _ => 0.0,
                 };
-                sum + self.shares[term] * share
+                sum + self.shares[term] * self.certain[term] * counts
             })
         };
         let mut best: Option<(f32, Passage<'a>)> = None;
-        for first in 0..pieces.len() {
-            let heading = heading_at(chunk, pieces[first].line);
+        for (first, piece) in pieces.iter().enumerate() {
+            let heading = heading_at(chunk, piece.line);
             let titles: Vec<&str> = heading.titles.iter().map(|(_, title)| title.as_str()).collect();
             let above =
                 self.held_by(&format!("{} {}", titles.join(" "), heading.columns.as_deref().unwrap_or("")));
             for bytes in windows(&chunk.text, &pieces, first) {
-                let quote = &chunk.text[bytes];
+                let quote = &chunk.text[bytes.clone()];
                 let own = self.held_by(quote);
-                if !own.iter().any(|held| *held) {
+                if !own.iter().chain(&above).any(|held| *held) {
                     continue;
                 }
                 let answers = weigh(&own, &above);
-                // Of two that say as much, the one with more of it in its own words, then the shorter one.
-                let own_share = self
-                    .shares
-                    .iter()
-                    .zip(&own)
-                    .filter(|(_, held)| **held)
-                    .fold(0.0, |sum, (share, _)| sum + share);
-                let rank = answers + 0.2 * own_share - quote.len() as f32 / 20_000.0;
+                // Of two that say as much: the one with more of it in its own words, a declaration, a whole sentence; then
+                // the shorter one, then the first.
+                let own_share: f32 =
+                    self.shares.iter().zip(&own).filter(|(_, held)| **held).map(|(share, _)| share).sum();
+                let defines = chunk.kind == IndexKind::Code && self.is_defined_in(&chunk.text, bytes.clone());
+                let is_scrap = piece.kind == Kind::Sentence
+                    && quote.chars().count() < SCRAP
+                    && !quote.ends_with(['.', '?', '!']);
+                let rank = answers + 0.2 * own_share + if defines { 0.1 } else { 0.0 }
+                    - if is_scrap { 0.08 } else { 0.0 }
+                    - quote.len() as f32 / 20_000.0;
                 if best.as_ref().is_none_or(|(known, _)| rank > *known) {
+                    let shown = filled(&pieces, first, bytes);
+                    let quote = &chunk.text[shown];
                     let under = titles
                         .iter()
                         .filter(|title| !quote.contains(**title))
                         .copied()
                         .collect::<Vec<_>>()
                         .join(" > ");
-                    let columns = heading.columns.clone().filter(|_| pieces[first].kind == Kind::Row);
-                    best = Some((rank, Passage { hit, quote, columns, under, answers, cosine }));
+                    let columns = heading.columns.clone().filter(|_| piece.kind == Kind::Row);
+                    best = Some((rank, Passage { hit, quote, columns, under, answers }));
                 }
             }
         }
         best.map(|(_, passage)| passage)
     }
+
+    /// Whether a name of the question is declared in the first line of a stretch of code.
+    fn is_defined_in(&self, text: &str, bytes: Range<usize>) -> bool {
+        let line = text[bytes.clone()].lines().next().unwrap_or_default();
+        let places = self.matcher.find(line);
+        places.iter().any(|place| {
+            let (start, end) = name_around(text, bytes.start + place.start, bytes.start + place.end);
+            is_definition(text, start, end)
+        })
+    }
+}
+
+/// How many of the chunks hold each token, in their text, their path or the headings above them.
+fn held_by_all(chunks: &[StoredChunk]) -> HashMap<String, usize> {
+    let mut held: HashMap<String, usize> = HashMap::new();
+    for chunk in chunks {
+        let mut own: HashSet<String> = HashSet::new();
+        let mut note = |token: &str| {
+            own.insert(token.to_owned());
+        };
+        index::tokens::index_tokens(&chunk.text, &mut note);
+        index::tokens::index_tokens(&chunk.rel_path, &mut note);
+        index::tokens::index_tokens(&chunk.heading.words_beside(IndexKind::Text, ""), &mut note);
+        own.into_iter().for_each(|token| *held.entry(token).or_default() += 1);
+    }
+    held
 }
 
 /// The stretches of text that begin with a piece and may be quoted: a sentence and the next one of its paragraph, a row,
 /// or a few lines.
-fn windows(text: &str, pieces: &[Piece], first: usize) -> Vec<std::ops::Range<usize>> {
+fn windows(text: &str, pieces: &[Piece], first: usize) -> Vec<Range<usize>> {
     let Piece { kind, bytes, paragraph, .. } = &pieces[first];
     let most = match kind {
         Kind::Sentence => 2,
@@ -306,6 +334,21 @@ fn windows(text: &str, pieces: &[Piece], first: usize) -> Vec<std::ops::Range<us
     let together: Vec<_> =
         if *kind == Kind::Line { together.last().into_iter().collect() } else { together.collect() };
     std::iter::once(own.clone()).chain(together).collect()
+}
+
+/// A short quotation with the sentences that follow it in its paragraph, as far as they make it readable.
+fn filled(pieces: &[Piece], first: usize, bytes: Range<usize>) -> Range<usize> {
+    let Piece { kind, paragraph, .. } = pieces[first];
+    if kind != Kind::Sentence {
+        return bytes;
+    }
+    let following = pieces[first + 1..]
+        .iter()
+        .take_while(|next| next.kind == kind && next.paragraph == paragraph)
+        .map(|next| next.bytes.end)
+        .filter(|end| *end > bytes.end)
+        .take_while(|end| end - bytes.start <= READABLE);
+    bytes.start..following.last().unwrap_or(bytes.end)
 }
 
 /// The tokens of the question that are names or numbers: spelled with a capital within a sentence, or with digits.
@@ -370,7 +413,7 @@ mod tests {
                 pointer: None,
             })
             .collect();
-        extractive_answer(question, &hits, &[], chunks)
+        extractive_answer(question, &Found { hits: &hits, chunks, near: &|_| Vec::new() })
     }
 
     #[test]

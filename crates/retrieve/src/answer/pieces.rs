@@ -5,6 +5,8 @@ use std::ops::Range;
 use index::StoredChunk;
 use model::{IndexKind, Pointer};
 
+use crate::caption::heading_at;
+
 /// What a piece is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -25,8 +27,29 @@ pub(super) struct Piece {
     pub(super) paragraph: usize,
 }
 
-/// All pieces, in the order of the text. Headings are none: they say what the pieces below them are about.
+/// All pieces, in the order of the text. Headings, header rows of tables and the first lines of mails are none: they say
+/// what the pieces below them are about.
 pub(super) fn pieces(chunk: &StoredChunk) -> Vec<Piece> {
+    let mut pieces = all_pieces(chunk);
+    let heads: Vec<bool> = (0..pieces.len()).map(|at| is_head_row(chunk, &pieces, at)).collect();
+    let mut heads = heads.into_iter();
+    pieces.retain(|_| !heads.next().unwrap_or_default());
+    pieces
+}
+
+/// Whether a row stands above others as their header or title.
+fn is_head_row(chunk: &StoredChunk, pieces: &[Piece], at: usize) -> bool {
+    let (row, Some(next)) = (&pieces[at], pieces.get(at + 1)) else { return false };
+    if row.kind != Kind::Row || next.kind != Kind::Row {
+        return false;
+    }
+    let text = chunk.text[row.bytes.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+    let cells = text.trim_matches('|').split('|').filter(|cell| !cell.trim().is_empty()).count();
+    let is_title = text.starts_with('|') && cells == 1 && at == 0;
+    is_title || heading_at(chunk, next.line).columns.is_some_and(|columns| columns == text)
+}
+
+fn all_pieces(chunk: &StoredChunk) -> Vec<Piece> {
     let is_table =
         matches!(chunk.pointer, Some(Pointer::Rows { .. })) && !chunk.text.starts_with("Comment on ");
     let by_line = chunk.kind == IndexKind::Code || is_data(&chunk.rel_path);
@@ -36,7 +59,14 @@ pub(super) fn pieces(chunk: &StoredChunk) -> Vec<Piece> {
     let mut open: Option<(Range<usize>, usize)> = None;
     let mut fenced = false;
     let mut at = 0;
+    let mut in_mail_head = matches!(chunk.pointer, Some(Pointer::Message { .. }))
+        && ["Subject: ", "From: "].iter().any(|head| chunk.text.starts_with(head));
     for (number, line) in chunk.text.split('\n').enumerate() {
+        if in_mail_head {
+            in_mail_head = !line.is_empty();
+            at += line.len() + 1;
+            continue;
+        }
         let bytes = at..at + line.trim_end().len();
         at += line.len() + 1;
         let bare = line.trim();
@@ -208,7 +238,7 @@ mod tests {
     #[test]
     fn tables_are_cut_into_rows_and_code_into_lines_without_imports() {
         let table = "Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
-        assert_eq!(quoted("a.md", IndexKind::Text, table), ["Before.", "| a | b |", "| 1 | 2 |"]);
+        assert_eq!(quoted("a.md", IndexKind::Text, table), ["Before.", "| 1 | 2 |"]);
         let code = "import os\nfrom a import b\nuse std::io;\n\ndef f():\n    return 1\n";
         assert_eq!(quoted("a.py", IndexKind::Code, code), ["def f():", "    return 1"]);
     }

@@ -209,7 +209,10 @@ fn d113_the_extractive_answer_cites_what_it_quotes() {
     let answer = corpus.search(question);
     let ids: Vec<_> = answer.hits.iter().map(|hit| hit.chunk_id).collect();
     let chunks = corpus.index().snapshot().chunks(&ids).unwrap();
-    let extracted = retrieve::extractive_answer(question, &answer.hits, &answer.breakdowns, &chunks);
+    let extracted = retrieve::extractive_answer(
+        question,
+        &retrieve::Found { hits: &answer.hits, chunks: &chunks, near: &|_| Vec::new() },
+    );
     assert!(extracted.text.contains("How a message is sent again after a failure"), "{}", extracted.text);
     assert!(extracted.text.contains("[docs/retries.md:L1-L2]"), "{}", extracted.text);
     for citation in &extracted.citations {

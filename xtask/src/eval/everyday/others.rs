@@ -156,7 +156,9 @@ fn revenue(random: &mut Random, year: usize) -> String {
     for product in PRODUCTS {
         for region in REGIONS {
             let _ = write!(text, "{product} | {region}");
-            (0..4).for_each(|_| drop(write!(text, " | {}", 40 + random.below(800))));
+            for _ in 0..4 {
+                let _ = write!(text, " | {}", 40 + random.below(800));
+            }
             text.push('\n');
         }
     }
