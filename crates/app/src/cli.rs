@@ -53,6 +53,9 @@ pub(crate) struct Global {
     /// Where the index is kept [default: .dir2mcp in the directory]
     #[arg(long, global = true, value_name = "PATH")]
     pub state_dir: Option<PathBuf>,
+    /// Let the config file that is found count for this run, whatever it sets (see dir2mcp trust)
+    #[arg(long, global = true)]
+    pub trust_config: bool,
     /// Print JSON: one event per line while running, one object for a result
     #[arg(long, global = true)]
     pub json: bool,
@@ -128,6 +131,14 @@ Examples:
     /// Set up and inspect the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Let a folder's own config file set what widens access, or list what is trusted
+    #[command(after_help = "\
+Examples:
+  dir2mcp trust                       Trust the config file of the current folder, as it is now
+  dir2mcp trust ~/src/app             The same for another folder
+  dir2mcp trust --list                Every file that is trusted
+  dir2mcp trust --remove ~/src/app    Trust it no longer")]
+    Trust(TrustArgs),
     /// Connect a client: show what to do, write its configuration, or take it back
     #[command(after_help = "\
 Examples:
@@ -474,6 +485,19 @@ pub(crate) struct PrintArgs {
     /// The flags of `up`, to see what they would change.
     #[command(flatten)]
     pub up: UpArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TrustArgs {
+    /// The folder [default: the current one]
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// List the trusted files
+    #[arg(long, conflicts_with_all = ["folder", "remove"])]
+    pub list: bool,
+    /// Trust the folder's files no longer
+    #[arg(long)]
+    pub remove: bool,
 }
 
 #[cfg(test)]

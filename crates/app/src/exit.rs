@@ -1,11 +1,13 @@
 //! How a run ends: the exit codes of the dir2mcp specification, section 2.4, and the error as it is shown.
 
 use contracts::RegistryError;
+use engine::state_dir::StateDirError;
 use engine::{EngineError, IndexError};
 use model::{ErrorCode, Failure};
 use serde_json::{Value, json};
 
 use crate::config::ConfigError;
+use crate::config::trust::Untrusted;
 use crate::print;
 use crate::print::events::{Events, Level};
 use crate::print::safe;
@@ -119,9 +121,17 @@ impl From<ConfigError> for Exit {
                 exit
             }
             // The three lines of section 3.3.
-            ConfigError::MissingSecret { name, .. } => Exit::config(error.to_string())
+            ConfigError::MissingSecret { name, needed_by } => Exit::config(error.to_string())
                 .hint(format!("Set env: {}=...", name.variable()))
-                .hint("Or run: dir2mcp config init"),
+                .hint("Or run: dir2mcp config init")
+                .hint(format!("It is needed by {needed_by}")),
+            ConfigError::Untrusted(files) => {
+                let mut exit = Exit::config("");
+                exit.messages = files.iter().map(ToString::to_string).collect();
+                exit.hints = files.iter().flat_map(Untrusted::hints).collect();
+                exit.hints.dedup();
+                exit
+            }
             ConfigError::Root { .. } => {
                 Exit::new(ExitCode::RootInaccessible, "ROOT_INACCESSIBLE", error.to_string())
                     .hint("Name an existing directory with --dir.")
@@ -164,6 +174,7 @@ impl From<EngineError> for Exit {
                 .hint("Name an existing directory with --dir."),
             EngineError::Policy(_) => Exit::config(message),
             EngineError::State { .. } => Exit::ingest(message).hint("Name a writable one with --state-dir."),
+            EngineError::StateDir(error) => error.into(),
             EngineError::Index(IndexError::NotWritable { .. } | IndexError::DiskFull { .. }) => {
                 Exit::ingest(message).hint("Make room or name a writable directory with --state-dir.")
             }
@@ -171,6 +182,21 @@ impl From<EngineError> for Exit {
                 Exit::index(ErrorCode::IndexVersionMismatch, message)
             }
             EngineError::Index(_) => Exit::index(ErrorCode::StoreCorrupt, message),
+        }
+    }
+}
+
+/// The state directory is not this root's, or cannot be used.
+impl From<StateDirError> for Exit {
+    fn from(error: StateDirError) -> Exit {
+        let message = error.to_string();
+        match error {
+            StateDirError::Foreign { .. } => Exit::config(message).hint(
+                "Name another directory with --state-dir (DIR2MCP_STATE_DIR), or delete this one if its root is gone.",
+            ),
+            StateDirError::Link(_) => Exit::config(message)
+                .hint("Remove the link. To keep the state elsewhere, name that directory with --state-dir."),
+            StateDirError::Io { .. } => Exit::ingest(message).hint("Name a writable one with --state-dir."),
         }
     }
 }
@@ -218,7 +244,7 @@ mod tests {
         let missing = ConfigError::MissingSecret { name: SecretName::MistralApiKey, needed_by: "x".into() };
         assert_eq!(
             Exit::from(missing).text(),
-            "ERROR: CONFIG_INVALID: Missing MISTRAL_API_KEY\nSet env: MISTRAL_API_KEY=...\nOr run: dir2mcp config init\n"
+            "ERROR: CONFIG_INVALID: Missing MISTRAL_API_KEY\nSet env: MISTRAL_API_KEY=...\nOr run: dir2mcp config init\nIt is needed by x\n"
         );
     }
 

@@ -25,6 +25,8 @@ use exit::Exit;
 use print::style::ColorChoice;
 
 fn main() -> std::process::ExitCode {
+    // Whatever is written holds texts of the folder, keys or logs of both: files are for their owner alone.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Help and complaints about arguments are coloured too, so this is found out before they are read.
     let color = early_color(&arguments);
@@ -97,6 +99,7 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Status(args) => commands::status::run(&config::load(cli)?, args),
         Command::Up(args) => commands::up::run(&indexed(cli, true)?, args),
         Command::Stdio(args) => commands::stdio::run(&indexed(cli, false)?, args),
+        Command::Trust(args) => commands::trust::run(cli, args),
         Command::Roots(args) => commands::roots::run(cli, args),
         Command::Index => commands::indexing::run(&indexed(cli, true)?, IndexMode::Incremental),
         Command::Reindex => commands::indexing::run(&indexed(cli, true)?, IndexMode::Full),

@@ -8,21 +8,34 @@ use contracts::{Contract, Registry, RegistryError, Rooms, ToolNames};
 use dir2mcp_http::{Auth, HttpConfig, Mount, Network, RateLimit, SecretToken, TlsFiles};
 use engine::repo::{Repo, RepoConfig};
 use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
+use engine::state_dir::{self, StateDirError};
 use engine::{
     ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
     ModelNames,
 };
 use mcp::{CallerSource, McpOptions, McpServer};
-use model::{Embedder, IndexKind};
+use model::{DocType, Embedder, IndexKind};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
-use crate::config::Settings;
 use crate::config::settings::{self, SttProvider};
+use crate::config::{Settings, files};
 use crate::memory;
 use crate::secrets::token::Token;
 use crate::vitals::Vitals;
 use crate::workspace::{self, Found, Place};
+
+/// Whether the root holds files of this type that would be indexed.
+pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
+    let place = Place::primary(settings);
+    engine::holds(&place.root, policy_config(settings, &place), place.gitignore, doc_type)
+}
+
+/// Takes the state directory for the root, before anything is read from it or written to it.
+pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
+    state_dir::claim(&settings.root, &settings.state_dir)?;
+    state_dir::claim(&settings.root, &settings.repo.data_dir)
+}
 
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
@@ -42,7 +55,8 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError>
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
-        Found::Within => FurtherRoot::Within { path },
+        Found::Same(real) => FurtherRoot::Same { path, real },
+        Found::Within(real) => FurtherRoot::Within { path, real },
         Found::Away(why) => FurtherRoot::Away { path, why },
     });
     Ok(Arc::new(Roots::new(primary, further.collect())))
@@ -91,14 +105,28 @@ pub(crate) fn mcp_server(
 /// What the contracts stand on.
 pub(crate) fn rooms(settings: &Settings, roots: &Arc<Roots>) -> Rooms {
     let engine = Arc::clone(&roots.engines()[0]);
-    let config = SmartConfig {
-        data_dir: settings.state_dir.clone(),
+    Rooms {
+        repo: repo_tools(settings, &engine),
+        smart: Smart::new(Arc::clone(roots), smart_config(settings, Some(settings.state_dir.clone()))),
+        k_default: settings.rag.k_default,
+        engine,
+    }
+}
+
+/// The server of the smart tools where no folder is configured: it says so to every call.
+pub(crate) fn server_without_roots(settings: &Settings, caller: CallerSource) -> McpServer {
+    let smart = Smart::new(Arc::new(Roots::none()), smart_config(settings, None));
+    McpServer::new(Arc::new(Registry::smart(&smart, tool_names(settings))), options(caller))
+}
+
+fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
+    SmartConfig {
+        data_dir,
         preview_bytes: settings.smart.preview_bytes,
         audit_queries: settings.smart.audit_queries,
         limits: settings.smart.limits,
         redactor: redactor(settings),
-    };
-    Rooms { repo: repo_tools(settings, &engine), smart: Smart::new(Arc::clone(roots), config), engine }
+    }
 }
 
 /// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
@@ -262,9 +290,9 @@ fn secret_patterns(settings: &Settings) -> SecretPatterns {
 
 fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
     let mut path_excludes = settings.security.path_excludes.clone();
-    // The deny floor knows the usual state directories; one of another name inside the root holds the same secrets.
-    for own in [&settings.state_dir, &settings.repo.data_dir].into_iter().chain(&place.without) {
-        if let Ok(inside) = own.strip_prefix(&place.root) {
+    // The deny floor knows the usual names; the same things under other names inside the root hold the same secrets.
+    for own in own_files(settings).into_iter().chain(&place.without) {
+        if let Ok(inside) = files::resolved(own).strip_prefix(&place.root) {
             let inside = globset::escape(&inside.to_string_lossy());
             path_excludes.extend([inside.clone(), format!("{inside}/**")]);
         }
@@ -276,6 +304,19 @@ fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
         max_bytes_by_type: settings.ingest.max_bytes_by_type.clone(),
         follow_symlinks: settings.ingest.follow_symlinks,
     }
+}
+
+/// What belongs to the program, not to the folder: never served, wherever it lies.
+fn own_files(settings: &Settings) -> Vec<&PathBuf> {
+    let token = match &settings.security.auth {
+        settings::Auth::Auto { token_file, .. } => token_file.as_ref(),
+        settings::Auth::File { path, .. } => Some(path),
+        settings::Auth::None => None,
+    };
+    let tls = settings.server.tls.as_ref().map(|tls| &tls.key_file);
+    let named = [settings.config_file.as_ref(), settings.user_config_dir.as_ref(), token, tls];
+    let always = [&settings.state_dir, &settings.repo.data_dir, &settings.secrets.file];
+    always.into_iter().chain(named.into_iter().flatten()).collect()
 }
 
 fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {

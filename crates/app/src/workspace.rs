@@ -19,8 +19,10 @@ pub(crate) struct Place {
 pub(crate) enum Found {
     /// It has an index of its own.
     Own(Place),
-    /// It is another root, or lies within one.
-    Within,
+    /// It is a root that is there already, by another name or by the same.
+    Same(PathBuf),
+    /// It lies within another root.
+    Within(PathBuf),
     /// It cannot be opened.
     Away(String),
 }
@@ -56,9 +58,13 @@ pub(crate) fn further(settings: &Settings) -> Vec<(PathBuf, Found)> {
             }
         };
         let repeated = real[..at].iter().any(|(_, other)| other.as_ref() == Ok(root));
+        if repeated || *root == settings.root {
+            found.push(((*path).clone(), Found::Same(root.clone())));
+            continue;
+        }
         let inside = |other: &PathBuf| root != other && root.starts_with(other);
-        if repeated || root.starts_with(&settings.root) || others.iter().any(|other| inside(other)) {
-            found.push(((*path).clone(), Found::Within));
+        if root.starts_with(&settings.root) || others.iter().any(|other| inside(other)) {
+            found.push(((*path).clone(), Found::Within(root.clone())));
             continue;
         }
         let place = Place {
@@ -105,21 +111,30 @@ mod tests {
         for folder in ["main/inner", "a/b", "c"] {
             std::fs::create_dir_all(base.join(folder)).unwrap();
         }
-        let roots = "main/inner,a/b,a,c,a,gone";
+        std::os::unix::fs::symlink(base.join("c"), base.join("link")).unwrap();
+        let roots = "main/inner,a/b,a,c,a,link,main,gone";
         let settings = load_in(&base, &["--dir", "main", "--roots", roots, "up"], &[]).unwrap().settings;
         let kinds: Vec<(String, &str)> = further(&settings)
             .into_iter()
             .map(|(path, found)| {
                 let kind = match found {
                     Found::Own(_) => "own",
-                    Found::Within => "within",
+                    Found::Same(_) => "same",
+                    Found::Within(_) => "within",
                     Found::Away(_) => "away",
                 };
                 (path.strip_prefix(&base).unwrap().display().to_string(), kind)
             })
             .collect();
-        let expected =
-            [("main/inner", "within"), ("a/b", "within"), ("a", "own"), ("c", "own"), ("gone", "away")];
+        let expected = [
+            ("main/inner", "within"),
+            ("a/b", "within"),
+            ("a", "own"),
+            ("c", "own"),
+            ("link", "same"),
+            ("main", "same"),
+            ("gone", "away"),
+        ];
         assert_eq!(kinds, expected.map(|(path, kind)| (path.to_owned(), kind)));
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::read_corpus;
+use engine::smart::Smart;
 
 use crate::registry::{Contract, Rooms, ToolNames};
 use crate::text::one_line;
@@ -49,6 +50,13 @@ impl Instructions {
             served.shared = rooms.smart.roots().listed().map(Path::to_owned).collect();
         }
         Instructions { contracts, names, served: Arc::new(served) }
+    }
+
+    /// For the smart tools alone.
+    pub(crate) fn of_smart(smart: &Smart, names: ToolNames) -> Instructions {
+        let shared = smart.roots().listed().map(Path::to_owned).collect();
+        let served = Served { shared, ..Served::default() };
+        Instructions { contracts: vec![Contract::Smart], names, served: Arc::new(served) }
     }
 
     /// The same folders with the tools' names written another way.

@@ -71,6 +71,8 @@ pub struct Rooms {
     pub engine: Arc<Engine>,
     pub repo: RepoTools,
     pub smart: Smart,
+    /// `rag.k_default`: hits that `dir2mcp.search` and `dir2mcp.ask` return unless told otherwise.
+    pub k_default: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +101,7 @@ impl Registry {
             }
             chosen.push(*contract);
             match contract {
-                Contract::Dir2mcp => tools.extend(dir2mcp::tools(&rooms.engine)),
+                Contract::Dir2mcp => tools.extend(dir2mcp::tools(&rooms.engine, rooms.k_default)),
                 Contract::Repo => tools.extend(repo::tools(&rooms.repo)),
                 Contract::Smart => tools.extend(smart::tools(&rooms.smart)),
                 other => return Err(RegistryError::NotAvailable(*other)),
@@ -110,6 +112,12 @@ impl Registry {
         }
         let instructions = Instructions::new(rooms, chosen, names);
         Ok(Registry::of(tools.into(), instructions))
+    }
+
+    /// The smart tools alone, which need no engine to say that no folder is configured.
+    pub fn smart(smart: &Smart, names: ToolNames) -> Registry {
+        let instructions = Instructions::of_smart(smart, names);
+        Registry::of(smart::tools(smart).into(), instructions)
     }
 
     /// The same tools with their names written another way. The tools themselves are shared.

@@ -126,6 +126,17 @@ impl Tool {
         Tool { spec, input, output, handler, envelope }
     }
 
+    /// The same tool with another published default of one argument.
+    pub(crate) fn defaulting(mut self, argument: &str, value: Value) -> Tool {
+        let mut document = (self.spec.input)();
+        document["properties"][argument]["default"] = value;
+        match Schema::compile(document) {
+            Ok(schema) => self.input = schema,
+            Err(error) => panic!("the input schema of {} is wrong: {error}", self.spec.name),
+        }
+        self
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.spec.name
     }

@@ -40,14 +40,20 @@ pub struct AuditRecord {
 
 /// The log of one data directory.
 pub struct AuditLog {
-    dir: PathBuf,
+    /// None where nothing is kept.
+    dir: Option<PathBuf>,
     /// Lines of several calls do not mix.
     writing: Mutex<()>,
 }
 
 impl AuditLog {
     pub fn new(dir: &Path) -> AuditLog {
-        AuditLog { dir: dir.to_owned(), writing: Mutex::new(()) }
+        AuditLog { dir: Some(dir.to_owned()), writing: Mutex::new(()) }
+    }
+
+    /// A log that keeps nothing.
+    pub fn nowhere() -> AuditLog {
+        AuditLog { dir: None, writing: Mutex::new(()) }
     }
 
     /// The time stamp of a record made now.
@@ -64,16 +70,17 @@ impl AuditLog {
     }
 
     fn try_append(&self, record: &AuditRecord) -> io::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
-        let path = self.dir.join(FILE);
+        let path = dir.join(FILE);
         if fs::metadata(&path).is_ok_and(|file| file.len() + line.len() as u64 > MAX_BYTES) {
-            fs::rename(&path, self.dir.join(OLDER))?;
+            fs::rename(&path, dir.join(OLDER))?;
         }
         let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
         let mut file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                prepare_state_dir(&self.dir)?;
+                prepare_state_dir(dir)?;
                 open()?
             }
             result => result?,
@@ -86,8 +93,9 @@ impl AuditLog {
     /// over.
     pub fn last(&self, tools: &str, since: Option<&str>, limit: usize) -> Vec<AuditRecord> {
         let mut found = Vec::new();
+        let Some(dir) = &self.dir else { return found };
         for file in [FILE, OLDER] {
-            let mut records = read(&self.dir.join(file)).unwrap_or_default();
+            let mut records = read(&dir.join(file)).unwrap_or_default();
             records.retain(|record| {
                 record.tool.starts_with(tools) && since.is_none_or(|since| record.timestamp.as_str() >= since)
             });

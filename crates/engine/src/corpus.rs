@@ -71,7 +71,7 @@ impl Corpus {
     pub(crate) fn write(&self, state_dir: &Path) -> io::Result<()> {
         let mut text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
         text.push('\n');
-        write(&state_dir.join(FILE), &text, 0o644)
+        write(&state_dir.join(FILE), &text, 0o600)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::lock::{Attempt, WriterLock};
 use crate::metrics::Metrics;
 use crate::open_file::{Door, open_file};
 use crate::outliner::Outliner;
-use crate::state::prepare_state_dir;
+use crate::state_dir::{self, StateDirError};
 use crate::suggest::nearest_paths;
 use crate::worker::{self, EventSink, Wake, Waker};
 
@@ -69,6 +69,8 @@ pub enum EngineError {
     Policy(#[from] PolicyError),
     #[error("the state directory {path} cannot be written: {source}")]
     State { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    StateDir(#[from] StateDirError),
     #[error(transparent)]
     Index(#[from] IndexError),
 }
@@ -116,12 +118,12 @@ impl Engine {
             .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
         let policy = Policy::new(config.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
-        let state = |source| EngineError::State { path: config.state_dir.clone(), source };
         let role = if config.read_only {
+            state_dir::check(guard.root().path(), &config.state_dir)?;
             let index = open_index(&config, &guard, &embedder, Access::Reader)?;
             Role { index: Arc::new(index), lock: None, holder: String::new() }
         } else {
-            prepare_state_dir(&config.state_dir).map_err(state)?;
+            state_dir::claim(guard.root().path(), &config.state_dir)?;
             take_role(&config, &guard, &embedder)?
         };
         let counters = Arc::new(Counters::default());
@@ -568,12 +570,24 @@ fn open_index(
     embedder: &Arc<dyn Embedder>,
     access: Access,
 ) -> Result<Index, IndexError> {
-    Index::open(index::Open {
+    let index = Index::open(index::Open {
         dir: config.state_dir.clone(),
         access,
         embedder: Arc::clone(embedder),
         root: guard.root().path().display().to_string(),
-    })
+    })?;
+    if matches!(access, Access::Writer) {
+        let models = &config.models;
+        for (key, model) in [
+            ("ocr_model", &models.ocr),
+            ("stt_provider", &models.stt_provider),
+            ("stt_model", &models.stt_model),
+            ("chat_model", &models.chat),
+        ] {
+            index.set_setting(key, model)?;
+        }
+    }
+    Ok(index)
 }
 
 /// Runs CPU work off the async threads and lets go of it when the caller does.

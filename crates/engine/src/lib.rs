@@ -11,10 +11,12 @@ mod lock;
 mod metrics;
 mod open_file;
 mod outliner;
+mod presence;
 pub mod repo;
 mod seen;
 pub mod smart;
 pub mod state;
+pub mod state_dir;
 mod suggest;
 mod worker;
 
@@ -30,6 +32,7 @@ pub use index::IndexError;
 pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
 pub use lock::writer_of;
 pub use metrics::{Metrics, metrics_page};
+pub use presence::holds;
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };

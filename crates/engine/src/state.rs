@@ -34,10 +34,13 @@ pub fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<bool> {
 }
 
 /// Makes the state directory, for its owner alone, with a note to git that nothing in it is to be kept:
-/// it holds the bearer token.
+/// it holds the bearer token. One that is a link is refused: what it leads to is nobody's state directory.
 pub fn prepare_state_dir(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the state directory is a symbolic link"));
+    }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    write_new(&path.join(".gitignore"), "*\n", 0o644)?;
+    write_new(&path.join(".gitignore"), "*\n", 0o600)?;
     Ok(())
 }
 

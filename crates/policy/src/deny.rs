@@ -56,7 +56,8 @@ pub fn default_path_excludes() -> Vec<String> {
     .to_vec()
 }
 
-/// The deny list of the repo specification, section 7.2, and our own state directories. A folder's name
+/// The deny list of the repo specification, section 7.2, and our own state directories and config files, which may hold
+/// keys. A folder's name
 /// counts like a file's, so everything below a denied folder is denied.
 pub(crate) fn check_floor(path: &RelPath) -> Result<(), Denied> {
     for component in path.components() {
@@ -140,7 +141,7 @@ impl Excludes {
 }
 
 fn floor_rule(name: &str) -> Option<&'static str> {
-    const WHOLE: [&str; 4] = [".env", ".git", ".dir2mcp", ".repo_mcp"];
+    const WHOLE: [&str; 6] = [".env", ".git", ".dir2mcp", ".dir2mcp.yaml", ".dir2mcp.yaml.bak", ".repo_mcp"];
     const ENDINGS: [(&str, &str); 4] =
         [(".pem", "*.pem"), (".key", "*.key"), (".pfx", "*.pfx"), (".p12", "*.p12")];
     const BEGINNINGS: [(&str, &str); 2] = [("id_rsa", "id_rsa*"), ("secrets.", "secrets.*")];
@@ -222,6 +223,9 @@ mod tests {
             "sub/.GIT/HEAD",
             ".git",
             ".dir2mcp/meta.sqlite",
+            ".dir2mcp.yaml",
+            "sub/.Dir2MCP.YAML",
+            ".dir2mcp.yaml.bak",
             ".repo_mcp/x",
             ".env/bin/pip",
             "x.pem/readme.txt",
@@ -256,7 +260,6 @@ mod tests {
             ".gitattributes",
             "grid_rsa",
             "dir2mcp/x",
-            ".dir2mcp.yaml",
             "...",
             " ",
             "a/. /b",

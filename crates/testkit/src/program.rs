@@ -16,6 +16,7 @@ pub struct Program {
     state: PathBuf,
     flags: Vec<OsString>,
     environment: Vec<(String, String)>,
+    names_dir: bool,
 }
 
 impl Program {
@@ -30,6 +31,7 @@ impl Program {
             state: root.join(".dir2mcp"),
             flags: Vec::new(),
             environment: Vec::new(),
+            names_dir: true,
         }
     }
 
@@ -41,6 +43,12 @@ impl Program {
     /// Adds a flag or its value to every command.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Program {
         self.flags.push(flag.into());
+        self
+    }
+
+    /// Leaves `--dir` out: the folder is then only the current one.
+    pub fn without_dir(mut self) -> Program {
+        self.names_dir = false;
         self
     }
 
@@ -70,8 +78,16 @@ impl Program {
                 command.env_remove(&name);
             }
         }
+        // Nothing of the caller's own configuration counts; what a test trusts is remembered beside its root.
+        if let Some(beside) = self.root.parent() {
+            command.env("XDG_CONFIG_HOME", beside.join(".dir2mcp-test-config"));
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.args(args).arg("--dir").arg(&self.root).args(&self.flags);
+        command.args(args);
+        if self.names_dir {
+            command.arg("--dir").arg(&self.root);
+        }
+        command.args(&self.flags);
         command
     }
 

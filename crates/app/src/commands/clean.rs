@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use engine::state_dir;
 use serde_json::json;
 
 use super::confirm::{self, Answer};
@@ -29,7 +30,8 @@ const KEYS: &str = "secret.env";
 const OWN_FOLDERS: [&str; 2] = [".dir2mcp", ".repo_mcp"];
 
 /// What our files are called in a state directory of another name.
-const OWN_FILES: [&str; 16] = [
+const OWN_FILES: [&str; 17] = [
+    "root.json",
     "meta.sqlite",
     "meta.sqlite-wal",
     "meta.sqlite-shm",
@@ -54,6 +56,8 @@ pub(crate) fn run(cli: &Cli, args: &CleanArgs) -> Result<(), Exit> {
     let (mut found, mut kept) = (Vec::new(), Vec::new());
     for folder in &folders {
         refuse_links(folder)?;
+        // What belongs to another root is not this one's to delete.
+        state_dir::check(&loaded.settings.root, folder)?;
         refuse_while_in_use(folder)?;
         let (own, other) = contents(folder, args.keys)?;
         found.extend(own);

@@ -3,20 +3,21 @@
 //! Everything asked here can also be set by file, variable or flag, and a key that is typed never reaches the
 //! config file.
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde_json::json;
 
 use crate::cli::Cli;
 use crate::config::keys::{Key, Spec};
-use crate::config::settings::{Listen, Output, SecretProvider};
+use crate::config::settings::{AudioMode, Listen, Provider, SecretProvider, SttProvider};
 use crate::config::value::Value;
 use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, preflight, render};
 use crate::exit::Exit;
+use crate::print::prompt::{Prompter, Terminal, is_interactive};
 use crate::print::{self, safe};
 use crate::secrets::{Secret, SecretName};
+use crate::wire;
 
 const NEXT_STEPS: [&str; 3] = [
     "Start the server: dir2mcp up",
@@ -32,7 +33,9 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
     let path = loaded.settings.config_file.clone().unwrap_or_else(|| loaded.settings.root.join(FILE_NAME));
     let answers =
         if is_interactive(&loaded.settings.output) { wizard(&loaded, &mut Terminal)? } else { Vec::new() };
-    let written = write(&path, loaded.settings.config_file.is_some(), &answers)?;
+    let written = write(&path, &answers)?;
+    let text = files::read(&path).map_err(|error| Exit::config(error.to_string()))?.text;
+    config::trust_written(&loaded, &path, &text)?;
     let shown = shown_path(&path);
     if cli.global.json {
         print::out_json(&json!({
@@ -56,7 +59,8 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
 /// is bound or indexed.
 pub(crate) fn ensure_ready(loaded: &mut Loaded) -> Result<(), Exit> {
     loop {
-        match preflight::preflight(loaded) {
+        let settings = loaded.settings.clone();
+        match preflight::preflight(loaded, &|doc_type| wire::holds(&settings, doc_type)) {
             Ok(warnings) => {
                 loaded.warnings.extend(warnings);
                 return Ok(());
@@ -73,11 +77,6 @@ pub(crate) fn ensure_ready(loaded: &mut Loaded) -> Result<(), Exit> {
     }
 }
 
-/// True where there is somebody to ask.
-pub(crate) fn is_interactive(output: &Output) -> bool {
-    !output.non_interactive && !output.json && io::stdin().is_terminal() && io::stdout().is_terminal()
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
     Created,
@@ -88,10 +87,10 @@ enum Written {
 type Answers = Vec<(Key, Value)>;
 
 /// Writes the template, or the answers into what is there. The former text stays beside it as `.bak`.
-fn write(path: &Path, exists: bool, answers: &Answers) -> Result<Written, Exit> {
+fn write(path: &Path, answers: &Answers) -> Result<Written, Exit> {
     let failed =
         |error: io::Error| Exit::config(format!("cannot write {}: {error}", safe(&path.to_string_lossy())));
-    let before = if exists { files::read_if_present(path).map_err(failed)? } else { None };
+    let before = files::read_if_present(path).map_err(failed)?;
     let mut text = before.as_ref().map_or_else(render::template, |file| file.text.clone());
     for (key, value) in answers {
         text =
@@ -123,11 +122,13 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
             answers.push((key, value));
         }
     }
-    prompter.say("\nKeys are optional: searching works without any. They are not shown while you type.\n")?;
+    let needed = needed_keys(loaded);
+    prompter.say(match needed.is_empty() {
+        true => "\nNo key is needed: nothing in this configuration uses one.\n",
+        false => "\nThis configuration names services that need a key. It is not shown while you type.\n",
+    })?;
     let mut typed = Vec::new();
-    for (name, service) in
-        [(SecretName::MistralApiKey, "Mistral"), (SecretName::ElevenlabsApiKey, "ElevenLabs")]
-    {
+    for (name, service) in needed {
         let state = match loaded.secrets.get(name) {
             Ok(Some(found)) => format!("set by {}", found.source.word()),
             Ok(None) => "none".into(),
@@ -141,7 +142,7 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
     if !typed.is_empty() {
         let place = ask_place(loaded, &["keychain", "file"], prompter)?;
         for (name, secret) in &typed {
-            keep(loaded, *name, secret, place)?;
+            keep(loaded, *name, secret, place, prompter)?;
         }
         let wanted = if place == "keychain" { SecretProvider::Keychain } else { SecretProvider::File };
         if loaded.settings.secrets.provider != wanted {
@@ -149,6 +150,29 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
         }
     }
     Ok(answers)
+}
+
+/// The keys that what is configured would use, with the names of their services.
+fn needed_keys(loaded: &Loaded) -> Vec<(SecretName, &'static str)> {
+    let (models, values) = (&loaded.settings.models, &loaded.values);
+    let ocr = [(Key::IngestPdfMode, "ocr"), (Key::IngestImagesMode, "ocr_on")]
+        .into_iter()
+        .any(|(key, on)| values.is_explicit(key) && values.text(key) == on);
+    let mistral = models.embed == Provider::Mistral
+        || models.ocr == Provider::Mistral
+        || (ocr && models.ocr != Provider::Builtin);
+    let transcribes =
+        values.is_explicit(Key::IngestAudioMode) && loaded.settings.ingest.audio == AudioMode::On;
+    let mistral = mistral || (transcribes && models.stt == SttProvider::Mistral);
+    let elevenlabs = transcribes && models.stt == SttProvider::Elevenlabs;
+    [
+        (SecretName::MistralApiKey, "Mistral", mistral),
+        (SecretName::ElevenlabsApiKey, "ElevenLabs", elevenlabs),
+    ]
+    .into_iter()
+    .filter(|(.., needed)| *needed)
+    .map(|(name, service, _)| (name, service))
+    .collect()
 }
 
 /// Asks for one value until it makes sense. No answer, no change.
@@ -199,7 +223,7 @@ fn supply(
         SecretProvider::Session | SecretProvider::Env => "session",
         _ => ask_place(loaded, &["keychain", "file", "session"], prompter)?,
     };
-    keep(loaded, name, &secret, place)?;
+    keep(loaded, name, &secret, place, prompter)?;
     Ok(true)
 }
 
@@ -226,80 +250,38 @@ fn ask_place(
     }
 }
 
-fn keep(loaded: &Loaded, name: SecretName, secret: &Secret, place: &str) -> Result<(), Exit> {
+/// Keeps a key and says where it went.
+fn keep(
+    loaded: &Loaded,
+    name: SecretName,
+    secret: &Secret,
+    place: &str,
+    prompter: &mut dyn Prompter,
+) -> Result<(), Exit> {
+    let config = |error: String| Exit::config(error);
     let kept = match (place, loaded.secrets.keychain()) {
         ("keychain", Some(keychain)) => {
-            keychain.store(name.variable(), secret).map_err(|error| error.to_string())
+            keychain.store(name.variable(), secret).map_err(|error| config(error.to_string()))?;
+            "is in the keychain".to_owned()
         }
         ("session", _) => {
             loaded.secrets.keep_for_session(name, secret.clone());
-            Ok(())
+            "is kept in memory until this program ends".to_owned()
         }
-        _ => loaded.secrets.keep_in_file(name, secret).map(|_| ()).map_err(|error| error.to_string()),
+        _ => {
+            loaded.secrets.keep_in_file(name, secret).map_err(|error| config(error.to_string()))?;
+            let file = loaded.settings.secrets.file.to_string_lossy();
+            format!("is in {}, which only you can read", safe(&file))
+        }
     };
-    kept.map_err(Exit::config)
+    prompter.say(&format!("{} {kept}.\n", name.variable()))?;
+    Ok(())
 }
 
 fn shown_path(path: &Path) -> String {
     let cwd = std::env::current_dir().ok().and_then(|cwd| cwd.canonicalize().ok());
     let near = cwd.and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_path_buf));
     near.unwrap_or_else(|| path.into()).to_string_lossy().into_owned()
-}
-
-/// Somebody to ask.
-trait Prompter {
-    fn say(&mut self, text: &str) -> io::Result<()>;
-    fn ask(&mut self, question: &str) -> io::Result<String>;
-    /// Like [`Prompter::ask`], with nothing of the answer on the screen.
-    fn ask_secret(&mut self, question: &str) -> io::Result<Secret>;
-}
-
-/// The person at the terminal.
-struct Terminal;
-
-impl Prompter for Terminal {
-    fn say(&mut self, text: &str) -> io::Result<()> {
-        let mut err = io::stderr().lock();
-        err.write_all(text.as_bytes())?;
-        err.flush()
-    }
-
-    fn ask(&mut self, question: &str) -> io::Result<String> {
-        self.say(question)?;
-        let mut answer = String::new();
-        if io::stdin().read_line(&mut answer)? == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the input ended; nothing was changed"));
-        }
-        Ok(answer)
-    }
-
-    fn ask_secret(&mut self, question: &str) -> io::Result<Secret> {
-        // Before the question appears, so that not even a fast answer is echoed.
-        let silence = Silence::start()?;
-        let answer = self.ask(question);
-        drop(silence);
-        self.say("\n")?;
-        answer.map(Secret::new)
-    }
-}
-
-/// The terminal without echo, until dropped.
-struct Silence(Termios);
-
-impl Silence {
-    fn start() -> io::Result<Silence> {
-        let original = tcgetattr(io::stdin())?;
-        let mut silent = original.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
-        Ok(Silence(original))
-    }
-}
-
-impl Drop for Silence {
-    fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &self.0);
-    }
 }
 
 #[cfg(test)]
@@ -341,23 +323,42 @@ mod tests {
         }
     }
 
+    /// A configuration that names a service.
+    const MISTRAL: &str = "embed:\n  provider: mistral\n";
+
+    #[test]
+    fn without_a_service_no_key_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
+        let mut script = Script::new(&["", "n", ""]);
+        let answers = wizard(&loaded, &mut script).unwrap();
+        assert_eq!(answers, [(Key::IngestGitignore, Value::Bool(false))]);
+        assert!(script.answers.is_empty() && script.said.contains("No key is needed"), "{}", script.said);
+    }
+
     fn effective(text: &str, key: Key) -> Value {
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
         let environment = crate::config::Environment::default();
-        let layer = yaml::layer(Path::new("/c"), text, &environment, &mut problems, &mut warnings);
+        let file = yaml::read(Path::new("/c"), text, &environment, &mut problems, &mut warnings);
         assert!(problems.messages().is_empty());
-        crate::config::combine::Values::combine([layer]).value(key).clone()
+        crate::config::combine::Values::combine([file.layer]).value(key).clone()
     }
 
     #[test]
     fn d010_answers_go_to_the_file_and_keys_do_not() {
         let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        std::fs::write(&path, MISTRAL).unwrap();
         let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
-        let mut script = Script::new(&["nowhere", "127.0.0.1:8087", "", "lots", "50", "canary-key", ""]);
+        let mut script = Script::new(&["nowhere", "127.0.0.1:8087", "y", "lots", "50", "canary-key"]);
         let answers = wizard(&loaded, &mut script).unwrap();
         assert!(script.answers.is_empty() && !script.said.contains("canary"), "{}", script.said);
-        let path = dir.path().join(FILE_NAME);
-        assert_eq!(write(&path, false, &answers).unwrap(), Written::Created);
+        assert!(
+            script.said.contains("MISTRAL_API_KEY is in ")
+                && script.said.contains("secret.env, which only you")
+        );
+        assert!(!script.said.contains("ELEVENLABS"), "only what is used is asked for: {}", script.said);
+        assert_eq!(write(&path, &answers).unwrap(), Written::Updated);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains("canary"));
         assert_eq!(effective(&text, Key::ServerListen), Value::Text("127.0.0.1:8087".into()));
@@ -372,9 +373,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn keys_go_to_the_keychain_where_there_is_one() {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(FILE_NAME), MISTRAL).unwrap();
         let bin = fake_tool(dir.path(), "");
         let loaded = load_in(dir.path(), &["config", "init"], &[("PATH", bin.to_str().unwrap())]).unwrap();
-        let mut script = Script::new(&["", "", "", "canary-key", "", "somewhere", ""]);
+        let mut script = Script::new(&["", "", "", "canary-key", "somewhere", ""]);
         let answers = wizard(&loaded, &mut script).unwrap();
         assert_eq!(answers, [(Key::SecretsProvider, Value::Text("keychain".into()))]);
         assert_eq!(std::fs::read_to_string(dir.path().join("tool.log.input")).unwrap(), "canary-key");
@@ -387,9 +389,9 @@ mod tests {
         let path = dir.path().join(FILE_NAME);
         let before = "# mine\nserver:\n  listen: \"127.0.0.1:1\" # why\n";
         std::fs::write(&path, before).unwrap();
-        assert_eq!(write(&path, true, &Vec::new()).unwrap(), Written::Unchanged);
+        assert_eq!(write(&path, &Vec::new()).unwrap(), Written::Unchanged);
         let answers = vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))];
-        assert_eq!(write(&path, true, &answers).unwrap(), Written::Updated);
+        assert_eq!(write(&path, &answers).unwrap(), Written::Updated);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace(":1\"", ":2\""));
         assert_eq!(std::fs::read_to_string(dir.path().join(".dir2mcp.yaml.bak")).unwrap(), before);
     }
@@ -399,8 +401,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE_NAME);
         std::fs::write(&path, "server: {public: false}\n").unwrap();
-        let error =
-            write(&path, true, &vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))]).unwrap_err();
+        let error = write(&path, &vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))]).unwrap_err();
         assert!(error.messages[0].contains("server:\n  listen: \"127.0.0.1:2\""), "{error:?}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "server: {public: false}\n");
     }

@@ -10,7 +10,10 @@ pub(crate) fn run(cli: &Cli, args: &PrintArgs) -> Result<(), Exit> {
         return Ok(print::out_json(&render::reference_json())?);
     }
     if args.reference {
-        return Ok(print::out(&render::reference_markdown())?);
+        return Ok(match cli.global.json {
+            true => print::out_json(&render::reference_json())?,
+            false => print::out(&render::reference_markdown())?,
+        });
     }
     let loaded = config::load(cli)?;
     if !cli.global.quiet {

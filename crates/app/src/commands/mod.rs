@@ -18,5 +18,6 @@ pub(crate) mod search;
 pub(crate) mod status;
 pub(crate) mod stdio;
 mod tools;
+pub(crate) mod trust;
 pub(crate) mod up;
 pub(crate) mod version;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Cli, RootsArgs, RootsChange};
 use crate::config::keys::{Key, Spec};
-use crate::config::{self, FILE_NAME, Loaded, edit, files, value};
+use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, value};
 use crate::exit::Exit;
 use crate::print::{self, safe};
 use crate::workspace::{self, Found};
@@ -47,7 +47,8 @@ fn list(loaded: &Loaded) -> Result<(), Exit> {
     for (path, found) in workspace::further(settings) {
         let (status, corpus) = match found {
             Found::Own(place) => indexed(&place.state_dir),
-            Found::Within => ("within another root".to_owned(), None),
+            Found::Same(_) => continue,
+            Found::Within(_) => ("within another root".to_owned(), None),
             Found::Away(why) => (format!("cannot be read: {why}"), None),
         };
         rows.push(Row { path, status, corpus });
@@ -83,8 +84,7 @@ fn documents(corpus: &Corpus) -> u64 {
 }
 
 fn add(loaded: &Loaded, path: &Path) -> Result<(), Exit> {
-    let root = files::open_root(path)
-        .map_err(|error| Exit::generic(format!("{}: {error}", safe(&path.to_string_lossy()))))?;
+    let root = files::open_root(path).map_err(|error| ConfigError::Root { path: path.into(), error })?;
     let settings = &loaded.settings;
     if root == settings.root || settings.workspace.roots.contains(&root) {
         return said(loaded, "is a root already", &root);
@@ -133,6 +133,7 @@ fn write(loaded: &Loaded, roots: &[PathBuf]) -> Result<(), Exit> {
     let edited = edit::set(text, path, &value::Value::List(list))
         .map_err(|error| Exit::generic(format!("{}: {error}", safe(&file.to_string_lossy()))))?;
     files::write(&file, &edited, before.map_or(0o644, |file| file.mode))?;
+    config::trust_written(loaded, &file, &edited)?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use engine::state_dir;
 use engine::{Call, Corpus, ListRequest, ListedFile};
 use model::DocStatus;
 use serde_json::json;
@@ -20,6 +21,7 @@ const PAGE: usize = 5000;
 
 pub(crate) fn run(loaded: &Loaded, args: &StatusArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
+    let belonging = state_dir::check(&settings.root, &settings.state_dir)?;
     let Some(corpus) = engine::read_corpus(&settings.state_dir) else {
         if settings.output.json {
             let snapshot = serde_json::Value::Null;
@@ -34,7 +36,7 @@ pub(crate) fn run(loaded: &Loaded, args: &StatusArgs) -> Result<(), Exit> {
         }
         return Ok(());
     };
-    let running = SavedConnection::read(&settings.state_dir)?.filter(SavedConnection::is_running);
+    let running = SavedConnection::of(&settings.state_dir, belonging)?.filter(SavedConnection::is_running);
     let files = if args.files.is_some() || args.skipped { Some(list(loaded, args)?) } else { None };
     if settings.output.json {
         let mut status = json!({

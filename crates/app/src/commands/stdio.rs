@@ -9,8 +9,7 @@ use model::IndexMode;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::StdioArgs;
-use crate::config::Loaded;
-use crate::config::files;
+use crate::config::{Loaded, Settings};
 use crate::exit::Exit;
 use crate::signals::StopSignals;
 use crate::{memory, print, wire};
@@ -29,8 +28,10 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
         }
     };
     loaded.warnings.iter().for_each(|warning| warn(warning));
-    files::prepare_state_dir(&settings.state_dir)?;
-    files::prepare_state_dir(&settings.repo.data_dir)?;
+    if settings.workspace.is_missing {
+        return serve_without_roots(settings);
+    }
+    wire::claim_state(settings)?;
     policy::confine(&wire::confinement(settings));
     let roots = wire::open_roots(settings)?;
     for (path, why) in roots.away() {
@@ -66,6 +67,26 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
     });
     roots.shutdown();
     // A read from a terminal or pipe cannot be cancelled; it must not keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// The smart tools without a folder: whoever started them reads in every answer what is missing.
+fn serve_without_roots(settings: &Settings) -> Result<(), Exit> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let served = runtime.block_on(async {
+        let mut signals = StopSignals::listen()?;
+        let stop = CancellationToken::new();
+        tokio::spawn({
+            let stop = stop.clone();
+            async move {
+                signals.received().await;
+                stop.cancel();
+            }
+        });
+        let server = wire::server_without_roots(settings, CallerSource::Stdio);
+        mcp::serve_stdio(server, stop).await.map_err(|error| Exit::generic(error.to_string()))
+    });
     runtime.shutdown_background();
     served
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::UpArgs;
-use crate::config::{Loaded, files, render};
+use crate::config::{Loaded, render};
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
 use crate::print::connection::Connection;
@@ -27,8 +27,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     for warning in &loaded.warnings {
         reporter.warn(warning);
     }
-    files::prepare_state_dir(&settings.state_dir).map_err(|error| state_exit(loaded, &error))?;
-    files::prepare_state_dir(&settings.repo.data_dir).map_err(|error| state_exit(loaded, &error))?;
+    wire::claim_state(settings)?;
     let mut warnings = Vec::new();
     let token =
         token::resolve(&settings.security.auth, &settings.state_dir, &loaded.environment, &mut warnings)?;

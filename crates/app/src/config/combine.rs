@@ -28,13 +28,22 @@ impl Values {
         let mut values = Values(defaults.collect());
         for setting in layers.into_iter().flatten() {
             let entry = &mut values.0[setting.key as usize];
-            let adds = Spec::of(setting.key).adds()
-                && matches!(setting.origin, Origin::Env { .. } | Origin::Flag(_));
+            let adds = match setting.key {
+                // The last pattern that matches decides, so what is added comes after what was there.
+                Key::SecurityPathExcludes => true,
+                key => Spec::of(key).adds() && matches!(setting.origin, Origin::Env { .. } | Origin::Flag(_)),
+            };
             match (&mut entry.value, setting.value) {
                 (Value::List(list), Value::List(more)) if adds => {
                     for item in more {
-                        if !list.iter().any(|known| known.eq_ignore_ascii_case(&item)) {
-                            list.push(item);
+                        let known = list.iter().position(|known| known.eq_ignore_ascii_case(&item));
+                        match known {
+                            Some(at) if setting.key == Key::SecurityPathExcludes => {
+                                list.remove(at);
+                                list.push(item);
+                            }
+                            Some(_) => {}
+                            None => list.push(item),
                         }
                     }
                     entry.origins.push(setting.origin);
@@ -170,5 +179,22 @@ mod tests {
         assert_eq!(values.origins(key).len(), 3);
         let values = Values::combine([vec![list(&["https://c"], file())]]);
         assert_eq!(values.list(key), ["https://c"]);
+    }
+
+    #[test]
+    fn d083_d090_path_excludes_are_added_to_the_defaults() {
+        let key = Key::SecurityPathExcludes;
+        let list = |items: &[&str], origin| Setting {
+            key,
+            value: Value::List(items.iter().map(|i| i.to_string()).collect()),
+            origin,
+        };
+        let defaults = Values::combine([]).list(key).to_vec();
+        let layers = [vec![list(&["**/priv/**", "!**/dist/**"], file())], vec![list(&["**/dist/**"], env())]];
+        let values = Values::combine(layers);
+        let expected: Vec<&str> =
+            defaults.iter().map(String::as_str).filter(|item| *item != "**/dist/**").collect();
+        assert_eq!(values.list(key), [&expected[..], &["**/priv/**", "!**/dist/**", "**/dist/**"]].concat());
+        assert_eq!(values.origins(key).len(), 3);
     }
 }

@@ -1,5 +1,8 @@
-//! The environment: the shell's variables, and below them those of `.env.local` and `.env` in the current
+//! The environment: the shell's variables, and below them the provider keys of `.env.local` and `.env` in the current
 //! folder. Nothing else in the program reads a variable.
+//!
+//! A dotenv file comes with the folder, so nothing else in it counts: it could name another folder to serve, or switch
+//! the token off.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Problems};
 use super::files;
-use super::keys::{Key, OLD_ENV, OTHER_ENV, Spec, TABLE, UNUSED_ENV};
+use super::keys::{Key, Kind, OLD_ENV, OTHER_ENV, Spec, TABLE, UNUSED_ENV};
 use super::nearest::nearest;
 use super::options::{Layer, Origin, read_text};
 use crate::print::safe;
@@ -51,13 +54,27 @@ impl Environment {
         Ok(self)
     }
 
-    /// The variable, unless it is unset or empty.
+    /// The shell's variable, unless it is unset or empty.
     pub(crate) fn get(&self, name: &str) -> Option<Variable<'_>> {
-        if let Some(value) = self.shell.get(name).filter(|value| !value.trim().is_empty()) {
-            return Some(Variable { value, dotenv: None });
-        }
-        let (value, path) = self.dotenv.get(name).filter(|(value, _)| !value.trim().is_empty())?;
-        Some(Variable { value, dotenv: Some(path) })
+        let value = self.shell.get(name).filter(|value| !value.trim().is_empty())?;
+        Some(Variable { value, dotenv: None })
+    }
+
+    /// The same for the key of a provider, which a dotenv file may hold too.
+    pub(crate) fn get_key(&self, name: &str) -> Option<Variable<'_>> {
+        self.get(name).or_else(|| {
+            let (value, path) = self.dotenv.get(name).filter(|(value, _)| !value.trim().is_empty())?;
+            Some(Variable { value, dotenv: Some(path) })
+        })
+    }
+
+    /// Where the user's own configuration lives, if the shell says where its home is.
+    pub(crate) fn config_dir(&self) -> Option<PathBuf> {
+        let folder = |name: &str| self.get(name).map(|variable| PathBuf::from(variable.value));
+        let base = folder("XDG_CONFIG_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| folder("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".config")))?;
+        Some(base.join("dir2mcp"))
     }
 
     /// The shell's `PATH` alone: a dotenv file that comes with a folder must not choose which programs run.
@@ -69,7 +86,11 @@ impl Environment {
     pub(crate) fn layer(&self, cwd: &Path, problems: &mut Problems, warnings: &mut Vec<String>) -> Layer {
         let mut layer = Layer::new();
         for spec in TABLE {
-            let found = spec.env_names().find_map(|name| Some((self.get(&name)?, name.into_owned())));
+            let get = |name: &str| match spec.kind {
+                Kind::Secret => self.get_key(name),
+                _ => self.get(name),
+            };
+            let found = spec.env_names().find_map(|name| Some((get(&name)?, name.into_owned())));
             let found = found.or_else(|| self.old_name(spec.key, warnings));
             if let Some((variable, name)) = found {
                 let origin = Origin::Env { name, dotenv: variable.dotenv.map(Into::into) };
@@ -95,9 +116,18 @@ impl Environment {
             .map(|name| name.into_owned())
             .chain(OTHER_ENV.iter().chain(OLD_ENV.iter().map(|(name, _)| name)).map(|name| name.to_string()))
             .collect();
-        let names =
-            self.shell.keys().chain(self.dotenv.keys().filter(|name| !self.shell.contains_key(*name)));
-        for name in names.filter(|name| name.starts_with("DIR2MCP_")) {
+        for (name, (_, path)) in &self.dotenv {
+            let is_ours = name.starts_with("DIR2MCP_") || known.contains(name);
+            if is_ours && !is_key(name) && !self.shell.contains_key(name) {
+                warnings.push(format!(
+                    "{} in {} is ignored: only the keys of providers are taken from this file; set it in the shell, or \
+                     in a config file that you trust",
+                    safe(name),
+                    safe(&path.to_string_lossy())
+                ));
+            }
+        }
+        for name in self.shell.keys().filter(|name| name.starts_with("DIR2MCP_")) {
             if UNUSED_ENV.contains(&name.as_str()) {
                 warnings.push(format!("{name} is not used"));
             } else if !known.contains(name) {
@@ -113,6 +143,11 @@ impl Environment {
         let shell = pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         Environment { shell, dotenv: BTreeMap::new() }
     }
+}
+
+/// True for a variable that holds the key of a provider.
+fn is_key(name: &str) -> bool {
+    TABLE.iter().any(|spec| spec.kind == Kind::Secret && spec.env_names().any(|known| known == name))
 }
 
 /// The `NAME=value` lines of a dotenv file. Other tools write these files too, so what is not understood is
@@ -255,9 +290,44 @@ mod tests {
         std::fs::write(dir.path().join(".env"), "A=env\nB=env\nC=env\nD=env\nPATH=/evil\n").unwrap();
         let environment = Environment::of(&[("A", "shell"), ("D", " "), ("PATH", "/bin")]);
         let environment = environment.with_dotenv(dir.path()).unwrap();
-        let value = |name| environment.get(name).unwrap().value;
+        let value = |name| environment.get_key(name).unwrap().value;
         assert_eq!((value("A"), value("B"), value("C"), value("D")), ("shell", "local", "env", "env"));
         assert_eq!(environment.search_path(), Some("/bin"));
+        assert_eq!((environment.get("A").map(|v| v.value), environment.get("B")), (Some("shell"), None));
+    }
+
+    #[test]
+    fn d166_only_keys_of_providers_are_taken_from_a_dotenv_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut text = "DATABASE_URL=postgres://x\nDIR2MCP_TYPO=1\n".to_owned();
+        let names = || TABLE.iter().flat_map(|spec| spec.env_names().map(move |name| (spec, name)));
+        for (_, name) in names() {
+            text.push_str(&format!("{name}=1\n"));
+        }
+        for name in OTHER_ENV.iter().chain(OLD_ENV.iter().map(|(name, _)| name)) {
+            text.push_str(&format!("{name}=1\n"));
+        }
+        std::fs::write(dir.path().join(".env"), text).unwrap();
+        let environment = Environment::default().with_dotenv(dir.path()).unwrap();
+        let (mut problems, mut warnings) = (Problems::default(), Vec::new());
+        let layer = environment.layer(Path::new("/"), &mut problems, &mut warnings);
+        let set: Vec<Key> = layer.iter().map(|setting| setting.key).collect();
+        assert_eq!(set, [Key::MistralApiKey, Key::SttMistralApiKey, Key::SttElevenlabsApiKey]);
+        assert!(problems.messages().is_empty());
+        let said = |name: &str| warnings.iter().any(|warning| warning.starts_with(&format!("{name} in ")));
+        for (spec, name) in names() {
+            assert_eq!(said(&name), spec.kind != Kind::Secret, "{name}");
+        }
+        assert!(OTHER_ENV.iter().all(|name| said(name)) && said("DIR2MCP_TYPO") && !said("DATABASE_URL"));
+    }
+
+    #[test]
+    fn the_user_s_own_folder_is_named_by_the_shell_alone() {
+        let folder = |env: &[(&str, &str)]| Environment::of(env).config_dir();
+        assert_eq!(folder(&[("HOME", "/h")]), Some("/h/.config/dir2mcp".into()));
+        assert_eq!(folder(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")]), Some("/x/dir2mcp".into()));
+        assert_eq!(folder(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "x")]), Some("/h/.config/dir2mcp".into()));
+        assert_eq!(folder(&[("HOME", "h")]), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::options::Origin;
+use super::trust::Untrusted;
 use crate::print::safe;
 use crate::secrets::SecretName;
 
@@ -14,6 +15,9 @@ pub(crate) enum ConfigError {
     /// A capability was asked for that needs this secret, and no source has it.
     #[error("Missing {}", name.variable())]
     MissingSecret { name: SecretName, needed_by: String },
+    /// Found files ask for more than they may.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Untrusted(Vec<Untrusted>),
     #[error("cannot read the root directory {}: {error}", safe(&path.to_string_lossy()))]
     Root { path: PathBuf, error: std::io::Error },
 }

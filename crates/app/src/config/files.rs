@@ -4,7 +4,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub(crate) use engine::state::{prepare_state_dir, write, write_new};
@@ -57,6 +57,29 @@ pub(crate) fn read_if_present(path: &Path) -> io::Result<Option<SmallFile>> {
 
 pub(crate) fn is_file(path: &Path) -> bool {
     path.is_file()
+}
+
+/// The path of a file that is there, with the links of its folder resolved.
+pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new("/")).canonicalize()?;
+    Ok(folder.join(path.file_name().unwrap_or_default()))
+}
+
+/// A path without `.`, `..` and links on the way to it, as far as it exists. Its last name is not followed, so that
+/// whoever opens it can see that it is a link.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.canonicalize().unwrap_or_else(|_| path.into());
+    };
+    match folder.canonicalize() {
+        Ok(folder) => folder.join(name),
+        Err(_) => resolved(folder).join(name),
+    }
+}
+
+/// Makes a directory for its owner alone; one that is there is left as it is.
+pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// The directory's real path, proven to be a directory that can be listed.
@@ -125,6 +148,18 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
         assert_eq!(read(&fifo).unwrap_err().kind(), io::ErrorKind::InvalidInput);
         assert!(read_if_present(&dir.path().join("none")).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_path_is_resolved_but_for_its_last_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        fs::create_dir(base.join("a")).unwrap();
+        std::os::unix::fs::symlink(base.join("a"), base.join("link")).unwrap();
+        assert_eq!(resolved(&base.join("a/../link/x")), base.join("a/x"));
+        assert_eq!(resolved(&base.join("a/./../link")), base.join("link"));
+        assert_eq!(resolved(&base.join("link/new/deep")), base.join("a/new/deep"));
+        assert_eq!(resolved(Path::new("/")), Path::new("/"));
     }
 
     #[test]

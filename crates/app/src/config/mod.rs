@@ -1,5 +1,6 @@
-//! Options, from raw to resolved, once: flags, environment and file become layers (`options`, `env`, `yaml`),
-//! the layers become values with their origins (`combine`), the values become [`Settings`].
+//! Options, from raw to resolved, once: flags, environment and files become layers (`options`, `env`, `yaml`), which of
+//! their keys count is decided (`trust`), the layers become values with their origins (`combine`), the values become
+//! [`Settings`].
 //!
 //! Nothing below `app` reads a flag, a file or a variable of its own.
 
@@ -12,9 +13,12 @@ pub(crate) mod keys;
 pub(crate) mod nearest;
 pub(crate) mod options;
 pub(crate) mod preflight;
+pub(crate) mod reach;
 pub(crate) mod render;
 mod repo_toml;
 pub(crate) mod settings;
+pub(crate) mod trust;
+pub(crate) mod trust_store;
 pub(crate) mod value;
 pub(crate) mod yaml;
 mod yaml_words;
@@ -23,21 +27,28 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use env::Environment;
 pub(crate) use error::ConfigError;
+pub(crate) use repo_toml::FILE_NAME as REPO_FILE_NAME;
 pub(crate) use settings::Settings;
 
 use engine::Weights;
 
 use crate::cli::{Cli, Command, ConfigCommand, Global, UpArgs};
-use crate::print::safe;
+use crate::print::{prompt, safe};
 use crate::secrets::SecretSources;
 use combine::Values;
 use error::{Problem, Problems};
 use keys::Key;
 use options::Layer;
 use settings::{Output, SecretProvider, Surroundings};
+use trust::{FoundFile, Trust, Untrusted};
+use trust_store::TrustStore;
+use yaml::Reference;
 
 /// The usual name of the config file.
 pub(crate) const FILE_NAME: &str = ".dir2mcp.yaml";
+
+/// The name of the user's own config file, in the user's configuration directory.
+const USER_FILE_NAME: &str = "config.yaml";
 
 /// The configuration of one run.
 pub(crate) struct Loaded {
@@ -46,49 +57,174 @@ pub(crate) struct Loaded {
     pub values: Values,
     pub secrets: SecretSources,
     pub environment: Environment,
+    /// All that the config file sets counts with the user's agreement: it was named, is trusted, widens nothing or is
+    /// not there yet. What is written into it is then trusted, too.
+    pub is_agreed: bool,
+    /// Found files that ask for more than they may. Empty unless the caller wanted to look at them.
+    pub untrusted: Vec<Untrusted>,
     /// To be shown once; they hold no secrets.
     pub warnings: Vec<String>,
 }
 
-/// Reads the environment and the file, and resolves everything for this command line.
-pub(crate) fn load(cli: &Cli) -> Result<Loaded, ConfigError> {
-    let cwd = std::env::current_dir().map_err(|error| ConfigError::Root { path: ".".into(), error })?;
-    let environment = Environment::read(&cwd)?;
-    load_from(cli, environment, &cwd)
+/// What happens to a found file that asks for more than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// The run ends.
+    Refuse,
+    /// The file counts, and the caller is told of it. For looking at it only.
+    Tell,
 }
 
-fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, ConfigError> {
+/// Reads the environment and the files, and resolves everything for this command line. Where a found file asks for more
+/// than it may, the user is asked on a terminal, and elsewhere the run ends.
+pub(crate) fn load(cli: &Cli) -> Result<Loaded, ConfigError> {
+    let cwd = current_folder()?;
+    loop {
+        let environment = Environment::read(&cwd)?;
+        match load_from(&cli.global, &cli.command, environment, &cwd, Doubt::Refuse) {
+            // Standard input and output of `stdio` belong to the protocol.
+            Err(ConfigError::Untrusted(files)) if !matches!(cli.command, Command::Stdio(_)) => {
+                if !ask_about(&files, &cli.global, &cwd)? {
+                    return Err(ConfigError::Untrusted(files));
+                }
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Loads as if started in `folder`, for a look at the files that are found there.
+pub(crate) fn look_at(cli: &Cli, folder: &Path) -> Result<Loaded, ConfigError> {
+    let global = Global { dir: None, config: None, roots: None, ..cli.global.clone() };
+    load_from(&global, &cli.command, Environment::read(folder)?, folder, Doubt::Tell)
+}
+
+pub(crate) fn current_folder() -> Result<PathBuf, ConfigError> {
+    std::env::current_dir().map_err(|error| ConfigError::Root { path: ".".into(), error })
+}
+
+/// Asks whether these files may count, and remembers a yes. False where there is nobody to ask.
+fn ask_about(files: &[Untrusted], global: &Global, cwd: &Path) -> Result<bool, ConfigError> {
+    let output = output(global);
+    if !prompt::is_interactive(&output) {
+        return Ok(false);
+    }
+    let failed = |error: std::io::Error| ConfigError::one(error.to_string());
+    let environment = Environment::read(cwd)?;
+    let mut store = TrustStore::read(environment.config_dir().as_deref(), &mut Vec::new());
+    for file in files {
+        let wishes: String = file.wishes.iter().map(|wish| format!("  {}\n", wish.shown())).collect();
+        let question = format!("{file}:\n{wishes}Do you trust this file? [y/N] ");
+        if !prompt::confirm(&mut prompt::Terminal, &question).map_err(failed)? {
+            return Ok(false);
+        }
+        store.add(&file.file).map_err(failed)?;
+    }
+    Ok(true)
+}
+
+/// Trusts a file that was just written at the user's wish, unless other things stood in it that are not trusted. Where
+/// there is no place to remember it, the file asks for it once more.
+pub(crate) fn trust_written(loaded: &Loaded, path: &Path, text: &str) -> std::io::Result<()> {
+    match loaded.settings.user_config_dir.as_deref().filter(|_| loaded.is_agreed) {
+        Some(folder) => TrustStore::read(Some(folder), &mut Vec::new())
+            .add(&FoundFile::new(&files::real_path(path)?, text)),
+        None => Ok(()),
+    }
+}
+
+fn load_from(
+    global: &Global,
+    command: &Command,
+    environment: Environment,
+    cwd: &Path,
+    doubt: Doubt,
+) -> Result<Loaded, ConfigError> {
     let (mut problems, mut warnings) = (Problems::default(), Vec::new());
-    let root = root(&cli.global, &environment, cwd)?;
-    let config_file = config_file(&cli.global, &environment, cwd, &root);
-    let file = match &config_file {
-        Some(path) => file_layer(path, &environment, &mut problems, &mut warnings),
-        None => Layer::new(),
+    let root = root(global, &environment, cwd)?;
+    let config_dir = environment.config_dir();
+    let store = TrustStore::read(config_dir.as_deref(), &mut warnings);
+    let trust = Trust { store, all: global.trust_config };
+    let user_file =
+        config_dir.as_ref().map(|folder| folder.join(USER_FILE_NAME)).filter(|path| files::is_file(path));
+    let user = user_file
+        .as_deref()
+        .map_or_else(Layer::new, |path| file_layer(path, &environment, &mut problems, &mut warnings).layer);
+    let config_file = config_file(global, &environment, cwd, &root);
+    let found = match &config_file {
+        // The wizard makes the file that it was given the name of.
+        Some(config)
+            if matches!(command, Command::Config(ConfigCommand::Init)) && !files::is_file(&config.path) =>
+        {
+            ReadFile::default()
+        }
+        Some(config) => file_layer(&config.path, &environment, &mut problems, &mut warnings),
+        None => ReadFile::default(),
     };
     let variables = environment.layer(cwd, &mut problems, &mut warnings);
-    let mut flags = flags(&cli.command, cwd, &mut problems, &mut warnings);
-    flags.extend(options::flag(Key::WorkspaceRoots, cli.global.roots.as_deref(), cwd, &mut problems));
-    let chosen = Values::combine([file.clone(), variables.clone(), flags.clone()]);
-    let (repository, repo_sound) = if uses_repo(&cli.command, &chosen) {
-        (repo_toml::layer(&root, &mut problems), true)
+    let mut flags = flags(command, cwd, &mut problems, &mut warnings);
+    flags.extend(options::flag(Key::WorkspaceRoots, global.roots.as_deref(), cwd, &mut problems));
+    let chosen = Values::combine([user.clone(), found.layer.clone(), variables.clone(), flags.clone()]);
+    let (repository, repo_sound) = if uses_repo(command, &chosen) {
+        (repo_toml::read(&root, &mut problems), true)
     } else {
         // Whoever serves a folder for other tools must not stumble over a file in it.
         let mut own = Problems::default();
-        let layer = repo_toml::layer(&root, &mut own);
+        let file = repo_toml::read(&root, &mut own);
         let messages = own.messages();
         let sound = messages.is_empty();
-        if matches!(cli.command, Command::Up(_)) {
+        if matches!(command, Command::Up(_)) {
             warnings.extend(
                 messages.into_iter().map(|message| format!("{message}; the repo tools are not served")),
             );
         }
-        (if sound { layer } else { Layer::new() }, sound)
+        (if sound { file } else { ReadFile::default() }, sound)
     };
-    let values = Values::combine([file, repository, variables, flags]);
-    let repo_alone = matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("repo"));
-    let given = path_option(cli.global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
+
+    let mut untrusted = Vec::new();
+    let mut base = user.clone();
+    let named = config_file.as_ref().is_some_and(|config| config.named);
+    for (read, named) in [(&found, named), (&repository, false)] {
+        let wishes = trust::wishes(
+            &Values::combine([base.clone()]),
+            &read.layer,
+            &read.references,
+            &[&variables, &flags],
+        );
+        match &read.file {
+            Some(file) if !named && !wishes.is_empty() && !trust.covers(file) => {
+                untrusted.push(Untrusted { file: file.clone(), wishes });
+            }
+            _ => base.extend(read.layer.iter().cloned()),
+        }
+    }
+    let is_agreed = match &found.file {
+        Some(file) if !named && !trust.covers(file) => {
+            let base = Values::combine([user.clone()]);
+            trust::wishes(&base, &found.layer, &found.references, &[]).is_empty()
+        }
+        _ => true,
+    };
+    if doubt == Doubt::Refuse && !untrusted.is_empty() {
+        return Err(ConfigError::Untrusted(untrusted));
+    }
+    let (file, repository) = (found.layer, repository.layer);
+    let config_file = config_file.map(|config| config.path);
+    let values = Values::combine([user, file, repository, variables, flags]);
+    let served_alone =
+        |name: &str| matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case(name));
+    let repo_alone = served_alone("repo");
+    let named = path_option(global.dir.as_deref(), "DIR2MCP_DIR", &environment).is_some();
+    // A client may start this server anywhere, so the current folder is nobody's choice.
+    let nowhere = !named && matches!(command, Command::Stdio(_));
+    let further = values.list(Key::WorkspaceRoots);
+    let root = match further.iter().find_map(|path| files::open_root(Path::new(path)).ok()) {
+        Some(first) if nowhere && served_alone("smart") => first,
+        _ => root,
+    };
+    let given = path_option(global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
     let state_dir = match given {
-        Some(path) => cwd.join(path),
+        Some(path) => files::resolved(&cwd.join(path)),
         None if repo_alone => match values.text(Key::RepoDataDir) {
             "" => root.join(".repo_mcp"),
             data_dir => data_dir.into(),
@@ -99,8 +235,8 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
         let message = "--state-dir: the state directory cannot be the root directory itself";
         problems.push(Problem { place: None, message: message.into() });
     }
-    let named = path_option(cli.global.dir.as_deref(), "DIR2MCP_DIR", &environment).is_some();
-    if repo_alone && !named && matches!(cli.command, Command::Stdio(_)) {
+    let roots_missing = nowhere && served_alone("smart") && further.is_empty();
+    if repo_alone && nowhere {
         let message = "--repo-root is required: a client may start this server anywhere";
         problems.push(Problem { place: None, message: message.into() });
     }
@@ -109,19 +245,18 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
         root,
         state_dir,
         config_file,
-        output: Output {
-            json: cli.global.json,
-            quiet: cli.global.quiet,
-            non_interactive: cli.global.non_interactive,
-        },
-        weights: weights(&cli.global.weight, &mut problems),
+        user_config_dir: config_dir,
+        output: output(global),
+        weights: weights(&global.weight, &mut problems),
         repo_alone,
+        roots_missing,
         repo_sound,
-        force_insecure: up_args(&cli.command).is_some_and(|args| args.force_insecure),
+        force_insecure: up_args(command).is_some_and(|args| args.force_insecure),
     };
     let settings = Settings::resolve(&values, surroundings, &mut problems, &mut warnings);
     problems.into_result()?;
     let secrets = SecretSources::new(&settings.secrets, &values, &environment);
+    warnings.extend(secrets.warning());
     if settings.secrets.provider == SecretProvider::Keychain && secrets.keychain().is_none() {
         warnings.push(
             "secrets.provider is keychain, but the tool for it (secret-tool on Linux, security on macOS) is not \
@@ -129,7 +264,7 @@ fn load_from(cli: &Cli, environment: Environment, cwd: &Path) -> Result<Loaded, 
                 .into(),
         );
     }
-    Ok(Loaded { settings, values, secrets, environment, warnings })
+    Ok(Loaded { settings, values, secrets, environment, is_agreed, untrusted, warnings })
 }
 
 /// Whether the repository tools take part in this command.
@@ -167,24 +302,40 @@ fn root(global: &Global, environment: &Environment, cwd: &Path) -> Result<PathBu
     files::open_root(&cwd.join(&path)).map_err(|error| ConfigError::Root { path, error })
 }
 
+/// Where the configuration is read from.
+struct ConfigFile {
+    path: PathBuf,
+    /// The user named it, on the command line or in the shell.
+    named: bool,
+}
+
 /// The file named, else the one in the current folder, else the one in the root: an agent that starts
 /// `dir2mcp stdio --dir X` seldom stands in X.
-pub(crate) fn config_file(
-    global: &Global,
-    environment: &Environment,
-    cwd: &Path,
-    root: &Path,
-) -> Option<PathBuf> {
+fn config_file(global: &Global, environment: &Environment, cwd: &Path, root: &Path) -> Option<ConfigFile> {
     match path_option(global.config.as_deref(), "DIR2MCP_CONFIG", environment) {
-        Some(path) => Some(cwd.join(path)),
+        Some(path) => Some(ConfigFile { path: cwd.join(path), named: true }),
         None => {
-            [cwd, root].map(|folder| folder.join(FILE_NAME)).into_iter().find(|path| files::is_file(path))
+            let found = [cwd, root].map(|folder| folder.join(FILE_NAME));
+            let path = found.into_iter().find(|path| files::is_file(path))?;
+            Some(ConfigFile { path, named: false })
         }
     }
 }
 
+fn output(global: &Global) -> Output {
+    Output { json: global.json, quiet: global.quiet, non_interactive: global.non_interactive }
+}
+
 fn path_option(flag: Option<&Path>, variable: &str, environment: &Environment) -> Option<PathBuf> {
     flag.map(Into::into).or_else(|| environment.get(variable).map(|variable| variable.value.into()))
+}
+
+/// A config file as it was read: nothing where there is none.
+#[derive(Debug, Default)]
+struct ReadFile {
+    file: Option<FoundFile>,
+    layer: Layer,
+    references: Vec<Reference>,
 }
 
 fn file_layer(
@@ -192,13 +343,18 @@ fn file_layer(
     environment: &Environment,
     problems: &mut Problems,
     warnings: &mut Vec<String>,
-) -> Layer {
+) -> ReadFile {
     match files::read(path) {
-        Ok(file) => yaml::layer(path, &file.text, environment, problems, warnings),
+        Ok(file) => {
+            let read = yaml::read(path, &file.text, environment, problems, warnings);
+            let real = files::real_path(path).unwrap_or_else(|_| path.into());
+            let file = Some(FoundFile::new(&real, &file.text));
+            ReadFile { file, layer: read.layer, references: read.references }
+        }
         Err(error) => {
             let message = format!("cannot read the config file {}: {error}", safe(&path.to_string_lossy()));
             problems.push(Problem { place: None, message });
-            Layer::new()
+            ReadFile::default()
         }
     }
 }
@@ -242,8 +398,9 @@ pub(crate) mod tests {
         arguments: &[&str],
         env: &[(&str, &str)],
     ) -> Result<Loaded, ConfigError> {
-        let cli = Cli::try_parse_from(["dir2mcp"].iter().chain(arguments)).unwrap();
-        load_from(&cli, Environment::of(env), dir)
+        // What a file may set is for the tests of `trust`.
+        let cli = Cli::try_parse_from(["dir2mcp", "--trust-config"].iter().chain(arguments)).unwrap();
+        load_from(&cli.global, &cli.command, Environment::of(env), dir, Doubt::Refuse)
     }
 
     fn messages(result: Result<Loaded, ConfigError>) -> String {
@@ -311,8 +468,9 @@ pub(crate) mod tests {
         assert_eq!(loaded.settings.rag.k_default, 10);
         let patterns = &loaded.settings.security.secret_patterns;
         assert!(!patterns.builtin && patterns.custom.len() == 5);
-        preflight::preflight(&loaded).unwrap();
+        preflight::preflight(&loaded, &|_| false).unwrap();
         let without = load_in(dir.path(), &["up"], &[]).unwrap();
-        assert!(matches!(preflight::preflight(&without), Err(ConfigError::MissingSecret { .. })));
+        assert_eq!(preflight::preflight(&without, &|_| false).unwrap(), [""; 0]);
+        assert!(matches!(preflight::preflight(&without, &|_| true), Err(ConfigError::MissingSecret { .. })));
     }
 }

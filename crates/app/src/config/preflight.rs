@@ -2,14 +2,22 @@
 //!
 //! Nothing needs a key by default. What is left at `auto` makes do with what there is.
 
+use model::DocType;
+
 use super::error::{Problem, Problems};
-use super::keys::Key;
+use super::keys::{Key, Spec};
+use super::options::Origin;
 use super::settings::{AudioMode, ImageMode, PdfMode, Provider, SttProvider};
 use super::{ConfigError, Loaded};
+use crate::print::safe;
 use crate::secrets::SecretName;
 
-/// Passes, perhaps with warnings, or says what is missing.
-pub(crate) fn preflight(loaded: &Loaded) -> Result<Vec<String>, ConfigError> {
+/// Passes, perhaps with warnings, or says what is missing. `present` says whether the root holds files of a type: what
+/// reads them needs its credentials only where there is something to read.
+pub(crate) fn preflight(
+    loaded: &Loaded,
+    present: &dyn Fn(DocType) -> bool,
+) -> Result<Vec<String>, ConfigError> {
     let (settings, values) = (&loaded.settings, &loaded.values);
     let (mut problems, mut warnings) = (Problems::default(), Vec::new());
 
@@ -17,48 +25,79 @@ pub(crate) fn preflight(loaded: &Loaded) -> Result<Vec<String>, ConfigError> {
         [(Key::EmbedProvider, settings.models.embed), (Key::OcrProvider, settings.models.ocr)]
     {
         if provider == Provider::Mistral {
-            let path = super::keys::Spec::of(key).path;
-            require(loaded, SecretName::MistralApiKey, format!("{path}: mistral"))?;
+            let path = Spec::of(key).path;
+            require(loaded, SecretName::MistralApiKey, key, "")?;
             let message = format!("{path}: mistral is not available yet; use auto");
             problems.push(Problem::at(values.origin(key).clone(), message));
         }
     }
 
-    let ocr_asked = [
-        (Key::IngestPdfMode, settings.ingest.pdf == PdfMode::Ocr, "ingest.pdf.mode: ocr", "PDF files"),
-        (
-            Key::IngestImagesMode,
-            settings.ingest.images == ImageMode::OcrOn,
-            "ingest.images.mode: ocr_on",
-            "images",
-        ),
-    ];
-    for (key, on, setting, what) in ocr_asked {
-        if on && values.is_explicit(key) {
-            if settings.models.ocr != Provider::Builtin {
-                require(loaded, SecretName::MistralApiKey, setting.into())?;
-            }
-            warnings.push(format!("{setting}: {what} are listed but not read yet in this version"));
+    let stt = match settings.models.stt {
+        SttProvider::Mistral => SecretName::MistralSttApiKey,
+        SttProvider::Elevenlabs => SecretName::ElevenlabsApiKey,
+    };
+    let ocr = (settings.models.ocr != Provider::Builtin).then_some(SecretName::MistralApiKey);
+    let (pdf, images, audio) = (settings.ingest.pdf, settings.ingest.images, settings.ingest.audio);
+    for (key, on, doc_type, what, name) in [
+        (Key::IngestPdfMode, pdf == PdfMode::Ocr, DocType::Pdf, "PDF files", ocr),
+        (Key::IngestImagesMode, images == ImageMode::OcrOn, DocType::Image, "images", ocr),
+        (Key::IngestAudioMode, audio == AudioMode::On, DocType::Audio, "audio files", Some(stt)),
+    ] {
+        if !on || !values.is_explicit(key) || !present(doc_type) {
+            continue;
         }
-    }
-    if settings.ingest.audio == AudioMode::On && values.is_explicit(Key::IngestAudioMode) {
-        let name = match settings.models.stt {
-            SttProvider::Mistral => SecretName::MistralSttApiKey,
-            SttProvider::Elevenlabs => SecretName::ElevenlabsApiKey,
+        if let Some(name) = name {
+            require(loaded, name, key, what)?;
+        }
+        let not_yet = match doc_type {
+            DocType::Pdf => {
+                "the text that PDF files hold is read; their pictures are not yet in this version"
+            }
+            DocType::Image => "images are listed but not read yet in this version",
+            _ => "audio files are listed but not transcribed yet in this version",
         };
-        require(loaded, name, "ingest.audio.mode: on".into())?;
-        warnings.push(
-            "ingest.audio.mode: on: audio files are listed but not transcribed yet in this version".into(),
-        );
+        warnings.push(format!("{}: {}: {not_yet}", Spec::of(key).path, values.text(key)));
     }
+    warnings.extend(unused_models(loaded));
     problems.into_result()?;
     Ok(warnings)
 }
 
-fn require(loaded: &Loaded, name: SecretName, needed_by: String) -> Result<(), ConfigError> {
+/// Models named for this run that nothing will use: whoever names one should not believe that it answered.
+fn unused_models(loaded: &Loaded) -> Vec<String> {
+    let (settings, values) = (&loaded.settings, &loaded.values);
+    let embeds = settings.models.embed == Provider::Mistral;
+    [
+        (Key::MistralEmbedTextModel, embeds, "embed.provider is not mistral, so the built-in table embeds"),
+        (Key::MistralEmbedCodeModel, embeds, "embed.provider is not mistral, so the built-in table embeds"),
+        (
+            Key::MistralChatModel,
+            false,
+            "answers are made of the passages found, by no model, in this version",
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, used, _)| !used)
+    .filter_map(|(key, _, why)| match values.origin(key) {
+        origin @ (Origin::Flag(_) | Origin::Env { .. }) => Some(format!("{origin} has no effect: {why}")),
+        _ => None,
+    })
+    .collect()
+}
+
+/// `what` are the files that need it, where it is not the setting alone.
+fn require(loaded: &Loaded, name: SecretName, key: Key, what: &str) -> Result<(), ConfigError> {
     match loaded.secrets.get(name) {
         Ok(Some(_)) => Ok(()),
-        Ok(None) => Err(ConfigError::MissingSecret { name, needed_by }),
+        Ok(None) => {
+            let place = match loaded.values.origin(key) {
+                Origin::File { path, line } => format!(" ({}:{line})", safe(&path.to_string_lossy())),
+                origin => format!(" ({origin})"),
+            };
+            let files = if what.is_empty() { String::new() } else { format!(", and there are {what}") };
+            let needed_by = format!("{}: {}{place}{files}", Spec::of(key).path, loaded.values.text(key));
+            Err(ConfigError::MissingSecret { name, needed_by })
+        }
         Err(error) => Err(ConfigError::one(error.to_string())),
     }
 }
@@ -74,7 +113,7 @@ mod tests {
     fn check(yaml: &str, env: &[(&str, &str)]) -> Result<Vec<String>, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE_NAME), yaml).unwrap();
-        preflight(&load_in(dir.path(), &["up"], env).unwrap())
+        preflight(&load_in(dir.path(), &["up"], env).unwrap(), &|_| true)
     }
 
     fn missing(yaml: &str, env: &[(&str, &str)]) -> &'static str {
@@ -110,8 +149,35 @@ mod tests {
         assert_eq!(missing("ingest: {pdf: {mode: ocr}}", &[]), "MISTRAL_API_KEY");
         assert_eq!(missing("ingest: {images: {mode: ocr_on}}", &[]), "MISTRAL_API_KEY");
         assert_eq!(check("ingest: {pdf: {mode: ocr}}", &[MISTRAL]).unwrap().len(), 1);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(FILE_NAME), "ingest: {pdf: {mode: ocr}, images: {mode: ocr_on}}")
+            .unwrap();
+        let loaded = load_in(dir.path(), &["up"], &[]).unwrap();
+        assert_eq!(preflight(&loaded, &|_| false).unwrap(), [""; 0], "nothing is there to be read");
+        let missing = preflight(&loaded, &|doc_type| doc_type == DocType::Image).unwrap_err();
+        let ConfigError::MissingSecret { needed_by, .. } = missing else { panic!("{missing:?}") };
+        assert!(
+            needed_by.starts_with("ingest.images.mode: ocr_on (") && needed_by.ends_with("there are images")
+        );
         assert_eq!(check("ingest: {pdf: {mode: auto}, images: {mode: ocr_auto}}", &[]).unwrap(), [""; 0]);
         assert_eq!(check("ocr: {provider: builtin}\ningest: {pdf: {mode: ocr}}", &[]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_model_that_nothing_uses_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |arguments: &[&str], env: &[(&str, &str)]| {
+            preflight(&load_in(dir.path(), arguments, env).unwrap(), &|_| false).unwrap()
+        };
+        let flags =
+            said(&["up", "--embed-model-text", "a", "--embed-model-code", "b", "--chat-model", "c"], &[]);
+        assert_eq!(flags.len(), 3);
+        assert!(flags[0].starts_with("flag --embed-model-text has no effect: "), "{flags:?}");
+        assert!(
+            said(&["up"], &[("DIR2MCP_CHAT_MODEL", "c")])[0]
+                .starts_with("env DIR2MCP_CHAT_MODEL has no effect")
+        );
+        assert_eq!(said(&["up"], &[]), [""; 0]);
     }
 
     #[test]

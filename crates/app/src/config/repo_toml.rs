@@ -1,34 +1,37 @@
 //! `repo_mcp.toml` at the root: what a repository says about its own tools (repo specification, section 8.2). It comes
-//! with the files it describes, so it can narrow and widen what is shown, and never touch the deny list.
+//! with the files it describes, so it chooses among them within the specification's bounds, never touches the deny list,
+//! and names another data directory only once the user trusts it.
 
 use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::ReadFile;
 use super::error::{Problem, Problems};
 use super::files;
 use super::keys::{Kind, Spec, TABLE};
 use super::nearest::nearest;
 use super::options::{Layer, Origin, Setting, anchored};
+use super::trust::FoundFile;
 use super::value::Value;
 use crate::print::safe;
 
-const FILE_NAME: &str = "repo_mcp.toml";
+pub(crate) const FILE_NAME: &str = "repo_mcp.toml";
 
 /// The sections of the file stand below this one of ours.
 const PREFIX: &str = "repo.";
 
 /// Every key that the file sets; nothing where there is none.
-pub(crate) fn layer(root: &Path, problems: &mut Problems) -> Layer {
+pub(super) fn read(root: &Path, problems: &mut Problems) -> ReadFile {
     let path = root.join(FILE_NAME);
     let text = match files::read_if_present(&path) {
         Ok(Some(file)) => file.text,
-        Ok(None) => return Layer::new(),
+        Ok(None) => return ReadFile::default(),
         Err(error) => {
             let message = format!("cannot read {}: {error}", safe(&path.to_string_lossy()));
             problems.push(Problem { place: None, message });
-            return Layer::new();
+            return ReadFile::default();
         }
     };
     let mut reader = Reader { path: &path, text: &text, root, problems, layer: Layer::new() };
@@ -39,7 +42,7 @@ pub(crate) fn layer(root: &Path, problems: &mut Problems) -> Layer {
             reader.problem(at, format!("not TOML: {}", safe(error.message())));
         }
     }
-    reader.layer
+    ReadFile { layer: reader.layer, file: Some(FoundFile::new(&path, &text)), references: Vec::new() }
 }
 
 struct Reader<'a> {
@@ -77,7 +80,7 @@ impl Reader<'_> {
             return self.problem(at, format!("unknown key {}{hint}", safe(key)));
         };
         let origin = self.origin(at);
-        match read(spec, value.get_ref()) {
+        match typed(spec, value.get_ref()) {
             Some(value) => {
                 let value = anchored(spec, value, self.root);
                 self.layer.push(Setting { key: spec.key, value, origin });
@@ -97,7 +100,7 @@ impl Reader<'_> {
 }
 
 /// A value of the type that the key wants; TOML has types of its own, so a text is no number.
-fn read(spec: &Spec, value: &DeValue<'_>) -> Option<Value> {
+fn typed(spec: &Spec, value: &DeValue<'_>) -> Option<Value> {
     match (spec.kind, value) {
         (Kind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
         (Kind::Int { .. }, DeValue::Integer(number)) if number.radix() == 10 => {
@@ -125,7 +128,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE_NAME), text).unwrap();
         let mut problems = Problems::default();
-        let layer = layer(dir.path(), &mut problems);
+        let layer = read(dir.path(), &mut problems).layer;
         let root = dir.path().display().to_string();
         let messages = problems.messages().into_iter().map(|message| message.replace(&root, "")).collect();
         (layer, messages)

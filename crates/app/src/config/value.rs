@@ -53,8 +53,8 @@ impl Value {
         let trimmed = text.trim();
         Ok(match spec.kind {
             Kind::Bool => match trimmed.to_ascii_lowercase().as_str() {
-                "true" | "yes" | "on" | "1" => Value::Bool(true),
-                "false" | "no" | "off" | "0" => Value::Bool(false),
+                "true" | "yes" | "on" | "1" | "y" | "t" => Value::Bool(true),
+                "false" | "no" | "off" | "0" | "n" | "f" => Value::Bool(false),
                 _ => return Err(wrong()),
             },
             Kind::Int { min, max } => {

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 
 use super::env::Environment;
 use super::error::{Problem, Problems};
-use super::keys::{Kind, Spec, TABLE};
+use super::keys::{Key, Kind, Spec, TABLE};
 use super::nearest::nearest;
 use super::options::{Layer, Origin, Setting, anchored};
 use super::value::{Credential, Found, Value, WrongValue, size_entry};
@@ -48,15 +48,31 @@ pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
     }
 }
 
+/// The keys of a file, and the variables that they refer to.
+#[derive(Debug, Default)]
+pub(crate) struct FileLayer {
+    pub layer: Layer,
+    /// Variables of the shell that were filled in, with the key they stand in.
+    pub references: Vec<Reference>,
+}
+
+/// A `${NAME}` in the file that stands for a variable of the shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    pub key: Key,
+    pub line: u32,
+    pub variable: String,
+}
+
 /// Every key that the file sets.
-pub(crate) fn layer(
+pub(crate) fn read(
     path: &Path,
     text: &str,
     environment: &Environment,
     problems: &mut Problems,
     warnings: &mut Vec<String>,
-) -> Layer {
-    let mut reader = Reader { path, environment, problems, warnings, layer: Layer::new() };
+) -> FileLayer {
+    let mut reader = Reader { path, environment, problems, warnings, file: FileLayer::default() };
     match parse(text) {
         Err(error) => {
             let message = format!("this cannot be read as YAML: {}", error.message);
@@ -66,7 +82,7 @@ pub(crate) fn layer(
         Ok(Node::Map(entries)) => reader.section("", &entries),
         Ok(_) => reader.problem(1, "expected keys with values, such as \"version: 1\"".into()),
     }
-    reader.layer
+    reader.file
 }
 
 struct Reader<'a> {
@@ -74,7 +90,7 @@ struct Reader<'a> {
     environment: &'a Environment,
     problems: &'a mut Problems,
     warnings: &'a mut Vec<String>,
-    layer: Layer,
+    file: FileLayer,
 }
 
 impl Reader<'_> {
@@ -106,7 +122,7 @@ impl Reader<'_> {
                 None => return,
             },
             (Node::Scalar(text), kind) if !matches!(kind, Kind::List | Kind::Paths | Kind::Sizes) => {
-                let text = self.expand(text, line);
+                let text = self.expand(spec, text, line);
                 Value::parse(spec, &text)
             }
             (Node::List(items), Kind::List | Kind::Paths) => self.list(spec, items),
@@ -117,7 +133,7 @@ impl Reader<'_> {
             Ok(value) => {
                 let folder = self.path.parent().unwrap_or(Path::new("/"));
                 let origin = self.origin(line);
-                self.layer.push(Setting { key: spec.key, value: anchored(spec, value, folder), origin });
+                self.file.layer.push(Setting { key: spec.key, value: anchored(spec, value, folder), origin });
             }
             Err(wrong) => self.problem(line, format!("{}: {wrong}", spec.path)),
         }
@@ -127,7 +143,7 @@ impl Reader<'_> {
         let mut texts = Vec::new();
         for item in items {
             match &item.value {
-                Node::Scalar(text) => texts.push(self.expand(text, item.referenced.line() as u32)),
+                Node::Scalar(text) => texts.push(self.expand(spec, text, item.referenced.line() as u32)),
                 other => return Err(WrongValue { expected: spec.expected(), found: other.kind() }),
             }
         }
@@ -154,11 +170,15 @@ impl Reader<'_> {
     /// A key in the file: by reference, or in plain text with a warning. An unset variable is no key at all.
     fn secret(&mut self, spec: &Spec, text: &str, line: u32) -> Option<Credential> {
         let text = text.trim();
-        let expanded = expand(text, self.environment);
+        let expanded = expand(text, |name| self.environment.get_key(name).map(|variable| variable.value));
         let value = expanded.text.trim();
         if value.is_empty() {
             return None;
         }
+        // A key that stands in the folder's own dotenv file is the folder's own.
+        let shell: Vec<String> =
+            expanded.variables.iter().filter(|name| self.environment.get(name).is_some()).cloned().collect();
+        self.refers(spec, line, shell);
         let variable = expanded.variables.first().cloned();
         if variable.is_none() {
             self.warnings.push(format!(
@@ -170,13 +190,20 @@ impl Reader<'_> {
         Some(Credential { secret: crate::secrets::Secret::new(value), variable })
     }
 
-    fn expand(&mut self, text: &str, line: u32) -> String {
-        let expanded = expand(text, self.environment);
+    /// Fills in the shell's variables. What a dotenv file says could change under a file that is trusted.
+    fn expand(&mut self, spec: &Spec, text: &str, line: u32) -> String {
+        let expanded = expand(text, |name| self.environment.get(name).map(|variable| variable.value));
+        self.refers(spec, line, expanded.variables);
         for name in &expanded.unset {
             self.warnings
                 .push(format!("{}: ${{{name}}} is not set and stands for nothing", self.place(line)));
         }
         expanded.text
+    }
+
+    fn refers(&mut self, spec: &Spec, line: u32, variables: Vec<String>) {
+        let references = variables.into_iter().map(|variable| Reference { key: spec.key, line, variable });
+        self.file.references.extend(references);
     }
 
     fn problem(&mut self, line: u32, message: String) {
@@ -202,7 +229,7 @@ pub(crate) struct Expanded {
 }
 
 /// Fills in `${NAME}` and `${NAME:-otherwise}`. `$${NAME}` keeps its text, and a lone `$` means itself.
-pub(crate) fn expand(text: &str, environment: &Environment) -> Expanded {
+pub(crate) fn expand<'a>(text: &str, get: impl Fn(&str) -> Option<&'a str>) -> Expanded {
     let mut expanded = Expanded { text: String::new(), variables: Vec::new(), unset: Vec::new() };
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -223,9 +250,9 @@ pub(crate) fn expand(text: &str, environment: &Environment) -> Expanded {
             }
             Some((name, otherwise, after)) => {
                 expanded.text.push_str(&rest[..at]);
-                match (environment.get(name), otherwise) {
-                    (Some(variable), _) => {
-                        expanded.text.push_str(variable.value);
+                match (get(name), otherwise) {
+                    (Some(value), _) => {
+                        expanded.text.push_str(value);
                         expanded.variables.push(name.into());
                     }
                     (None, Some(otherwise)) => expanded.text.push_str(otherwise),
@@ -341,7 +368,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::keys::Key;
 
     struct Read {
         layer: Layer,
@@ -352,7 +378,8 @@ mod tests {
     fn read(text: &str) -> Read {
         let environment = Environment::of(&[("SET", "value"), ("PORT", "80")]);
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
-        let layer = layer(Path::new("/r/.dir2mcp.yaml"), text, &environment, &mut problems, &mut warnings);
+        let path = Path::new("/r/.dir2mcp.yaml");
+        let layer = super::read(path, text, &environment, &mut problems, &mut warnings).layer;
         Read { layer, problems: problems.messages(), warnings }
     }
 
@@ -404,7 +431,7 @@ mod tests {
 
     #[test]
     fn a_regular_expression_keeps_its_dollar() {
-        let expand = |text| expand(text, &Environment::default()).text;
+        let expand = |text| expand(text, |_| None).text;
         assert_eq!(expand("^a{3}$"), "^a{3}$");
         assert_eq!(expand("a${2,}b"), "a${2,}b");
         assert_eq!(expand("${"), "${");

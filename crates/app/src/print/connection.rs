@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use engine::state_dir::Belonging;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -138,6 +139,15 @@ pub(crate) struct SavedServer {
 }
 
 impl SavedConnection {
+    /// What is saved in a state directory, unless that came along with the folder: its author could have written any
+    /// address.
+    pub(crate) fn of(state_dir: &Path, belonging: Belonging) -> io::Result<Option<SavedConnection>> {
+        match belonging {
+            Belonging::Own => SavedConnection::read(state_dir),
+            Belonging::Adopted => Ok(None),
+        }
+    }
+
     pub(crate) fn read(state_dir: &Path) -> io::Result<Option<SavedConnection>> {
         let Some(file) = files::read_if_present(&state_dir.join(FILE_NAME))? else { return Ok(None) };
         serde_json::from_str(&file.text)

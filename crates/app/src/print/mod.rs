@@ -5,6 +5,7 @@ pub(crate) mod connection;
 pub(crate) mod events;
 pub(crate) mod highlight;
 pub(crate) mod hits;
+pub(crate) mod prompt;
 pub(crate) mod report;
 pub(crate) mod safe;
 pub(crate) mod style;

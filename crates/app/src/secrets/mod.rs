@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::Environment;
 use crate::config::combine::Values;
@@ -127,6 +128,8 @@ pub(crate) struct SecretSources {
     /// Values in the config file itself, weaker than the keychain.
     written: BTreeMap<SecretName, FoundSecret>,
     keychain: Option<Keychain>,
+    /// The keychain did not answer.
+    silent: AtomicBool,
     session: Mutex<BTreeMap<SecretName, Secret>>,
 }
 
@@ -138,7 +141,12 @@ impl SecretSources {
     ) -> SecretSources {
         let (mut given, mut written) = (BTreeMap::new(), BTreeMap::new());
         for name in SecretName::ALL {
-            if let Some(variable) = environment.get(name.variable()) {
+            let variable = match name {
+                // The token decides who is let in, so the folder's own dotenv file has no say in it.
+                SecretName::AuthToken => environment.get(name.variable()),
+                _ => environment.get_key(name.variable()),
+            };
+            if let Some(variable) = variable {
                 let source = SecretSource::Env { name: name.variable().into() };
                 given.insert(name, FoundSecret { secret: Secret::new(variable.value.trim()), source });
             }
@@ -167,7 +175,15 @@ impl SecretSources {
             }
         }
         let keychain = Keychain::find(environment, &settings.keychain);
-        SecretSources { settings: settings.clone(), given, written, keychain, session: Mutex::default() }
+        let silent = AtomicBool::new(false);
+        SecretSources {
+            settings: settings.clone(),
+            given,
+            written,
+            keychain,
+            silent,
+            session: Mutex::default(),
+        }
     }
 
     pub(crate) fn get(&self, name: SecretName) -> Result<Option<FoundSecret>, SecretError> {
@@ -177,12 +193,13 @@ impl SecretSources {
         let provider = self.settings.provider;
         if matches!(provider, SecretProvider::Auto | SecretProvider::Keychain)
             && let Some(keychain) = &self.keychain
+            && !self.silent.load(Ordering::Relaxed)
         {
             match keychain.lookup(name.variable()) {
                 Ok(Some(secret)) => return Ok(Some(FoundSecret { secret, source: SecretSource::Keychain })),
                 Ok(None) => {}
-                // Nobody asked for the keychain, so one that does not answer is merely not there.
-                Err(_) if provider == SecretProvider::Auto => {}
+                // Nobody asked for the keychain, so one that does not answer is merely not there, and not asked again.
+                Err(_) if provider == SecretProvider::Auto => self.silent.store(true, Ordering::Relaxed),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -215,6 +232,13 @@ impl SecretSources {
         Ok(session.map(|secret| FoundSecret { secret, source: SecretSource::Session }))
     }
 
+    /// What is wrong with the secrets file although nothing has been looked for in it yet.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let used = matches!(self.settings.provider, SecretProvider::Auto | SecretProvider::File);
+        let error = file::lookup(&self.settings.file, SecretName::MistralApiKey.variable()).err()?;
+        used.then(|| format!("{error}; until then no key is taken from it"))
+    }
+
     /// Keeps a secret in memory until the process ends.
     pub(crate) fn keep_for_session(&self, name: SecretName, secret: Secret) {
         self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(name, secret);
@@ -239,7 +263,12 @@ impl SecretSources {
     pub(crate) fn words(&self) -> Vec<(&'static str, &'static str)> {
         [SecretName::MistralApiKey, SecretName::ElevenlabsApiKey, SecretName::AuthToken]
             .map(|name| {
-                let word = match self.get_quickly(name) {
+                let found = match name {
+                    // Only where the configuration names the keychain is the token looked for there.
+                    SecretName::AuthToken => self.get_quickly(name),
+                    _ => self.get(name),
+                };
+                let word = match found {
                     Ok(Some(found)) => found.source.word(),
                     Ok(None) => "unset",
                     Err(_) => "unreadable",
@@ -266,10 +295,10 @@ mod tests {
     ) -> SecretSources {
         let environment = Environment::of(env);
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
-        let config = yaml::layer(Path::new("/c.yaml"), yaml_text, &environment, &mut problems, &mut warnings);
+        let config = yaml::read(Path::new("/c.yaml"), yaml_text, &environment, &mut problems, &mut warnings);
         let variables = environment.layer(Path::new("/"), &mut problems, &mut warnings);
         let settings = SecretSettings { provider, keychain: keychain::tests::entry(), file: file.into() };
-        SecretSources::new(&settings, &Values::combine([config, variables]), &environment)
+        SecretSources::new(&settings, &Values::combine([config.layer, variables]), &environment)
     }
 
     #[test]

@@ -156,18 +156,26 @@ fn a_reader_that_leaves_is_no_error() {
 
 #[test]
 fn d010_d036_d039_the_wizard_asks_and_never_echoes_a_key() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().file(".dir2mcp.yaml", "version: 1\nembed:\n  provider: mistral\n");
     let mut terminal = Terminal::start(&sandbox, &["config", "init"]);
+    // The file was there already, and names a provider: that is for the user to agree to.
+    terminal.answer("is not trusted to set embed.provider (line 3)", "");
+    let screen = terminal.ends(2);
+    assert!(screen.contains("CONFIG_INVALID") && !screen.contains("server.listen ["), "{screen}");
+    let mut terminal = Terminal::start(&sandbox, &["config", "init"]);
+    terminal.answer("Do you trust this file? [y/N] ", "y");
     terminal.answer("server.listen [127.0.0.1:0]: ", "127.0.0.1:8087");
-    terminal.answer("ingest.gitignore [true]: ", "");
+    terminal.answer("ingest.gitignore [true]: ", "yes");
     terminal.answer("ingest.max_file_mb [20]: ", "far too many");
     terminal.answer("ingest.max_file_mb [20]: ", "50");
     terminal.answer("MISTRAL_API_KEY [none]: ", "canary-0123456789");
-    terminal.answer("ELEVENLABS_API_KEY [none]: ", "");
     let screen = terminal.finish();
-    assert!(!screen.contains("canary"), "{screen}");
+    assert!(!screen.contains("canary") && !screen.contains("ELEVENLABS"), "{screen}");
     assert!(screen.contains("127.0.0.1:8087"), "what is no secret is echoed: {screen}");
-    assert!(screen.contains("Created: .dir2mcp.yaml"), "{screen}");
+    assert!(
+        screen.contains("MISTRAL_API_KEY is in ") && screen.contains("Updated: .dir2mcp.yaml"),
+        "{screen}"
+    );
 
     let config = sandbox.read(".dir2mcp.yaml");
     assert!(

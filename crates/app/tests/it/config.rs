@@ -1,7 +1,6 @@
 //! The configuration through the binary: where values come from, what is refused, what is kept secret.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
@@ -34,16 +33,18 @@ fn d011_d166_flags_over_env_over_file_over_defaults_with_origins() {
 
     let text = sandbox.ok(&["config", "print", "--origins"]).stdout;
     let line = text.lines().find(|line| line.contains("k_default")).unwrap();
-    assert!(line.ends_with(&format!("# file {}:3", file.display())), "{line}");
+    assert!(line.ends_with(&format!("# file {}:3 | widens: no", file.display())), "{line}");
+    let listen = text.lines().find(|line| line.contains("  listen: ")).unwrap();
+    assert!(listen.ends_with("# env DIR2MCP_SERVER_LISTEN | widens: all but port 0 of loopback"), "{listen}");
     assert!(!sandbox.ok(&["config", "print"]).stdout.contains("# default"));
     assert!(!sandbox.has(".dir2mcp"), "printing creates nothing");
 }
 
 #[test]
 fn the_printed_configuration_is_a_configuration() {
-    let sandbox = Sandbox::new().file(".dir2mcp.yaml", include_str!("specification.yaml"));
+    let sandbox = Sandbox::new().file(".dir2mcp.yaml", include_str!("specification.yaml")).trusting();
     let printed = sandbox.ok(&["config", "print"]).stdout;
-    let again = Sandbox::new().file(".dir2mcp.yaml", &printed);
+    let again = Sandbox::new().file(".dir2mcp.yaml", &printed).trusting();
     let comparable =
         |text: &str| text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
     let (one, two) = (comparable(&printed), comparable(&again.ok(&["config", "print"]).stdout));
@@ -55,17 +56,15 @@ fn the_printed_configuration_is_a_configuration() {
 }
 
 #[test]
-fn dotenv_files_are_read_below_the_shell() {
+fn keys_of_providers_are_read_from_dotenv_files_below_the_shell() {
     let sandbox = Sandbox::new()
-        .file(".env.local", "export DIR2MCP_CHAT_MODEL='local'\n")
-        .file(".env", "DIR2MCP_CHAT_MODEL=shared\nDIR2MCP_EMBED_MODEL_TEXT=shared # comment\nDIR2MCP_SERVER_LISTEN=127.0.0.1:5\n")
-        .env("DIR2MCP_SERVER_LISTEN", "127.0.0.1:6");
-    let printed = sandbox.ok(&["config", "print", "--json"]).json();
-    assert_eq!(printed["config"]["mistral"]["chat_model"], "local");
-    assert_eq!(printed["config"]["mistral"]["embed_text_model"], "shared");
-    assert_eq!(printed["config"]["server"]["listen"], "127.0.0.1:6");
-    let origin = printed["origins"]["mistral.chat_model"].as_str().unwrap();
-    assert_eq!(origin, format!("env DIR2MCP_CHAT_MODEL in {}", sandbox.root().join(".env.local").display()));
+        .file(".env.local", "export MISTRAL_API_KEY='canary-local'\n")
+        .file(".env", "MISTRAL_API_KEY=canary-shared\nELEVENLABS_API_KEY=canary # comment\n");
+    let printed = sandbox.ok(&["config", "print", "--json"]);
+    assert_eq!(printed.stderr, "");
+    for name in ["MISTRAL_API_KEY", "ELEVENLABS_API_KEY"] {
+        assert_eq!(printed.json()["secret_sources"][name], "env");
+    }
 
     let unreadable = Sandbox::new().file(".env", "A=1\n");
     fs::write(unreadable.root().join(".env"), [b'A', b'=', 0xff]).unwrap();
@@ -118,8 +117,13 @@ fn broken_missing_and_misspelt() {
 
 #[test]
 fn d037_d040_d054_a_key_that_is_missing_is_named_and_nothing_is_started() {
-    let sandbox = Sandbox::new().file(".dir2mcp.yaml", "embed:\n  provider: mistral\n");
-    let lines = "ERROR: CONFIG_INVALID: Missing MISTRAL_API_KEY\nSet env: MISTRAL_API_KEY=...\nOr run: dir2mcp config init\n";
+    let sandbox = Sandbox::new().file(".dir2mcp.yaml", "embed:\n  provider: mistral\n").trusting();
+    let file = sandbox.root().join(".dir2mcp.yaml");
+    let lines = format!(
+        "ERROR: CONFIG_INVALID: Missing MISTRAL_API_KEY\nSet env: MISTRAL_API_KEY=...\nOr run: dir2mcp config init\n\
+         It is needed by embed.provider: mistral ({}:2)\n",
+        file.display()
+    );
     assert_eq!(sandbox.fails(2, &["--non-interactive", "up"]).stderr, lines);
     // Standard input is no terminal, so nobody is asked either way.
     assert_eq!(sandbox.fails(2, &["up"]).stderr, lines);
@@ -131,26 +135,97 @@ fn d037_d040_d054_a_key_that_is_missing_is_named_and_nothing_is_started() {
 
     let later = Sandbox::new()
         .file(".dir2mcp.yaml", "embed:\n  provider: mistral\n")
-        .env("MISTRAL_API_KEY", "canary");
+        .env("MISTRAL_API_KEY", "canary")
+        .trusting();
     let run = later.fails(2, &["up"]);
     assert!(run.stderr.contains("embed.provider: mistral is not available yet"), "{run:?}");
     assert!(!run.all().contains("canary"));
 }
 
 #[test]
-fn d041_d042_capabilities_switched_on_need_their_keys() {
-    for (yaml, name) in [
-        ("ingest: {pdf: {mode: ocr}}", "MISTRAL_API_KEY"),
-        ("ingest: {images: {mode: ocr_on}}", "MISTRAL_API_KEY"),
-        ("ingest: {audio: {mode: on}}", "MISTRAL_API_KEY"),
-        ("ingest: {audio: {mode: on}}\nstt: {provider: elevenlabs}", "ELEVENLABS_API_KEY"),
+fn d041_d042_capabilities_switched_on_need_their_keys_where_there_is_something_to_read() {
+    for (yaml, file, name, setting) in [
+        ("ingest: {pdf: {mode: ocr}}", "a.pdf", "MISTRAL_API_KEY", "ingest.pdf.mode: ocr"),
+        ("ingest: {images: {mode: ocr_on}}", "a.png", "MISTRAL_API_KEY", "ingest.images.mode: ocr_on"),
+        ("ingest: {audio: {mode: on}}", "a.mp3", "MISTRAL_API_KEY", "ingest.audio.mode: on"),
+        (
+            "ingest: {audio: {mode: on}}\nstt: {provider: elevenlabs}",
+            "a.mp3",
+            "ELEVENLABS_API_KEY",
+            "ingest.audio.mode: on",
+        ),
     ] {
-        let run = Sandbox::new().file(".dir2mcp.yaml", yaml).fails(2, &["up"]);
+        let sandbox = Sandbox::new().file(".dir2mcp.yaml", yaml).file("a.md", "text").trusting();
+        sandbox.ok(&["index"]);
+        let run = sandbox.file(&format!("deep/{file}"), "x").fails(2, &["up"]);
         assert!(
             run.stderr.starts_with(&format!("ERROR: CONFIG_INVALID: Missing {name}\n")),
             "{yaml}: {run:?}"
         );
+        assert!(run.stderr.contains(&format!("It is needed by {setting} (")), "{run:?}");
     }
+}
+
+#[test]
+fn d041_the_templates_of_the_specification_and_of_the_wizard_start() {
+    let specified =
+        Sandbox::new().file(".dir2mcp.yaml", include_str!("specification.yaml")).file("a.md", "text");
+    specified.ok(&["trust"]);
+    specified.ok(&["index"]);
+    let own = Sandbox::new().file("a.md", "text").file("a.pdf", "x");
+    own.ok(&["config", "init"]);
+    own.ok(&["index"]);
+}
+
+#[test]
+fn a_model_that_nothing_uses_is_said() {
+    let sandbox = Sandbox::new().file("a.md", "text").env("DIR2MCP_CHAT_MODEL", "x");
+    let run = sandbox.ok(&["index"]);
+    assert!(run.stderr.contains("env DIR2MCP_CHAT_MODEL has no effect: "), "{run:?}");
+}
+
+#[test]
+fn a_glob_or_an_expression_that_is_none_is_refused_when_it_is_read() {
+    for (yaml, key) in [
+        ("security: {path_excludes: ['a[']}", "security.path_excludes: \"a[\" is not a glob"),
+        ("security: {secret_patterns: [default, '(']}", "security.secret_patterns: \"(\" is not a usable"),
+    ] {
+        let run = Sandbox::new().file(".dir2mcp.yaml", yaml).fails(2, &["config", "print"]);
+        assert!(run.stderr.contains(&format!(".dir2mcp.yaml:1: {key}")), "{run:?}");
+    }
+}
+
+#[test]
+fn d083_d090_excludes_are_added_to_the_defaults() {
+    let sandbox = Sandbox::new()
+        .file(".dir2mcp.yaml", "security: {path_excludes: ['**/priv/**']}\n")
+        .file("node_modules/x/a.md", "lighthouse")
+        .file("dist/b.md", "lighthouse")
+        .file("priv/c.md", "lighthouse")
+        .file("d.md", "lighthouse");
+    let paths = |sandbox: &Sandbox| {
+        let hits = sandbox.ok(&["search", "lighthouse", "--json"]).json()["hits"].clone();
+        let mut paths: Vec<String> =
+            hits.as_array().unwrap().iter().map(|hit| hit["rel_path"].as_str().unwrap().to_owned()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(paths(&sandbox), ["d.md"]);
+    // Taking a default back widens.
+    let back = sandbox.file(".dir2mcp.yaml", "security: {path_excludes: ['**/priv/**', '!**/dist/**']}\n");
+    back.fails(2, &["search", "lighthouse"]);
+    assert_eq!(paths(&back.trusting()), ["d.md", "dist/b.md"]);
+}
+
+#[test]
+fn d168_a_key_in_the_keychain_is_recorded_as_such() {
+    let sandbox = Sandbox::new().file("a.md", "text");
+    sandbox.keychain("canary-keychain");
+    let run = sandbox.run_until_started();
+    assert!(!run.contains("canary"), "{run}");
+    let snapshot = sandbox.read(".dir2mcp/.dir2mcp.yaml.snapshot");
+    assert!(snapshot.contains("  MISTRAL_API_KEY: keychain\n"), "{snapshot}");
+    assert!(snapshot.contains("  DIR2MCP_AUTH_TOKEN: file\n") && !snapshot.contains("canary"), "{snapshot}");
 }
 
 #[test]
@@ -158,7 +233,11 @@ fn d187_a_secrets_file_that_others_can_read_is_refused() {
     let sandbox = Sandbox::new()
         .file(".dir2mcp.yaml", "embed: {provider: mistral}\n")
         .file(".dir2mcp/secret.env", "MISTRAL_API_KEY=canary\n")
-        .mode(".dir2mcp/secret.env", 0o644);
+        .mode(".dir2mcp/secret.env", 0o644)
+        .trusting();
+    // Said even where nothing has asked for a key yet.
+    let printed = sandbox.ok(&["config", "print"]);
+    assert!(printed.stderr.contains("secret.env may be read by others (mode 0644)"), "{printed:?}");
     let run = sandbox.fails(2, &["up"]);
     assert!(run.stderr.contains("chmod 600") && !run.all().contains("canary"), "{run:?}");
 }
@@ -171,11 +250,9 @@ fn d167_d168_d186_m27_secrets_are_named_by_source_and_never_shown() {
             "secrets: {provider: keychain}\nstt: {mistral: {api_key: canary-yaml}, elevenlabs: {api_key: '${EL}'}}\n",
         )
         .file(".env", "EL=canary-dotenv\nDIR2MCP_AUTH_TOKEN=canary-token\n")
-        .env("MISTRAL_API_KEY", "canary-shell");
-    // A stand-in for the keychain's tool.
-    let tool = sandbox.bin().join("secret-tool");
-    fs::write(&tool, "#!/bin/sh\necho canary-keychain\n").unwrap();
-    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+        .env("MISTRAL_API_KEY", "canary-shell")
+        .trusting();
+    sandbox.keychain("canary-keychain");
 
     for arguments in [
         &["config", "print"][..],
@@ -194,14 +271,16 @@ fn d167_d168_d186_m27_secrets_are_named_by_source_and_never_shown() {
     assert_eq!(printed["origins"]["mistral.api_key"], "env MISTRAL_API_KEY");
     assert_eq!(printed["origins"]["stt.elevenlabs.api_key"], "env EL");
     assert_eq!(printed["secret_sources"]["MISTRAL_API_KEY"], "env");
-    assert_eq!(printed["secret_sources"]["DIR2MCP_AUTH_TOKEN"], "env");
+    #[cfg(target_os = "linux")]
+    assert_eq!(printed["secret_sources"]["DIR2MCP_AUTH_TOKEN"], "keychain", "not that of the folder's .env");
     let run = sandbox.ok(&["config", "print"]);
     assert!(run.stderr.contains("stt.mistral.api_key holds a key in plain text"), "{}", run.stderr);
 
     #[cfg(target_os = "linux")]
     {
-        let from_keychain = Sandbox::new().file(".dir2mcp.yaml", "secrets: {provider: keychain}\n");
-        fs::copy(&tool, from_keychain.bin().join("secret-tool")).unwrap();
+        let from_keychain =
+            Sandbox::new().file(".dir2mcp.yaml", "secrets: {provider: keychain}\n").trusting();
+        from_keychain.keychain("canary-keychain");
         let printed = from_keychain.ok(&["config", "print", "--json"]).json();
         assert_eq!(printed["secret_sources"]["MISTRAL_API_KEY"], "keychain");
         assert_eq!(printed["config"]["mistral"]["api_key"], "****");
@@ -220,8 +299,10 @@ fn a_secret_in_the_wrong_place_is_not_repeated() {
         format!("mistral: {{api_key: [{canary}]}}"),
         format!("mistral:\n  api_key: \"{canary}\n"),
     ] {
-        let run = Sandbox::new().file(".dir2mcp.yaml", &yaml).fails(2, &["config", "print"]);
-        assert!(!run.all().contains(canary), "{yaml}: {run:?}");
+        for sandbox in [Sandbox::new(), Sandbox::new().trusting()] {
+            let run = sandbox.file(".dir2mcp.yaml", &yaml).fails(2, &["config", "print"]);
+            assert!(!run.all().contains(canary), "{yaml}: {run:?}");
+        }
     }
 }
 
@@ -253,6 +334,10 @@ fn d010_config_init_writes_a_template_and_keeps_what_is_there() {
     let broken = Sandbox::new().file(".dir2mcp.yaml", "nonsense: 1\n");
     broken.fails(2, &["config", "init"]);
     assert_eq!(broken.read(".dir2mcp.yaml"), "nonsense: 1\n");
+    let named = Sandbox::new();
+    let run = named.ok(&["config", "init", "--config", "new.yaml"]);
+    assert!(run.stdout.starts_with("Created: new.yaml\n") && named.has("new.yaml"), "{run:?}");
+    assert!(!named.has(".dir2mcp.yaml"));
     let elsewhere = Sandbox::new().file("docs/a.md", "a");
     elsewhere.ok(&["config", "init", "--dir", "docs"]);
     assert!(elsewhere.has("docs/.dir2mcp.yaml") && !elsewhere.has(".dir2mcp.yaml"));
@@ -279,5 +364,11 @@ fn d003_d013_d014_d015_where_things_are() {
 fn the_reference_is_made_from_the_table() {
     let text = Sandbox::new().ok(&["config", "print", "--reference"]).stdout;
     assert!(text.starts_with("# Configuration\n"));
-    assert!(text.contains("| `server.listen` | `127.0.0.1:0` | `DIR2MCP_SERVER_LISTEN` | `--listen` |"));
+    assert!(text.contains(
+        "| `server.listen` | `127.0.0.1:0` | all but port 0 of loopback | `DIR2MCP_SERVER_LISTEN` | `--listen` |"
+    ));
+    let keys = Sandbox::new().ok(&["config", "print", "--reference", "--json"]).json();
+    let listen = keys["keys"].as_array().unwrap().iter().find(|key| key["key"] == "server.listen").unwrap();
+    assert_eq!((&listen["default"], &listen["flag"]), (&json!("127.0.0.1:0"), &json!("--listen")));
+    assert_eq!(listen["widens"], "all but port 0 of loopback");
 }

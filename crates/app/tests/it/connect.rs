@@ -176,7 +176,7 @@ fn links_and_the_list_of_clients() {
 
 #[test]
 fn names_for_tools_are_those_the_client_takes() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::claimed();
     let file = connection(std::process::id(), json!({}));
     let sandbox = sandbox.file(".dir2mcp/connection.json", &file.to_string());
     assert!(
@@ -193,10 +193,10 @@ fn connect_needs_a_server_that_runs() {
     assert!(run.stderr.starts_with("ERROR: NOT_RUNNING: no server runs for "), "{run:?}");
     assert!(run.stderr.contains("dir2mcp up") && run.stderr.contains("--stdio"));
     // A server that was killed leaves its file behind.
-    let stale =
-        Sandbox::new().file(".dir2mcp/connection.json", &connection(i32::MAX as u32, json!({})).to_string());
+    let stale = Sandbox::claimed()
+        .file(".dir2mcp/connection.json", &connection(i32::MAX as u32, json!({})).to_string());
     stale.fails(1, &["connect", "cursor"]);
-    let damaged = Sandbox::new().file(".dir2mcp/connection.json", "{");
+    let damaged = Sandbox::claimed().file(".dir2mcp/connection.json", "{");
     assert!(damaged.fails(1, &["connect", "cursor"]).stderr.contains("connection.json"));
     let desktop = sandbox.fails(2, &["connect", "claude-desktop"]);
     assert!(desktop.stderr.contains("Add --stdio"), "{desktop:?}");
@@ -204,7 +204,7 @@ fn connect_needs_a_server_that_runs() {
 
 #[test]
 fn connect_refers_to_the_token_and_shows_it_on_demand() {
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::claimed()
         .file(".dir2mcp/secret.token", "canary0123456789\n")
         .mode(".dir2mcp/secret.token", 0o600);
     let token = sandbox.root().join(".dir2mcp/secret.token");

@@ -10,3 +10,4 @@ mod pty;
 mod readme;
 mod sandbox;
 mod terminal;
+mod trust;

@@ -52,9 +52,14 @@ impl Terminal {
     }
 
     /// Reads to the end; the program must have succeeded.
-    pub(crate) fn finish(mut self) -> String {
+    pub(crate) fn finish(self) -> String {
+        self.ends(0)
+    }
+
+    /// The same for a program that leaves with this code.
+    pub(crate) fn ends(mut self, code: i32) -> String {
         while self.read() {}
-        assert!(self.child.wait().unwrap().success(), "{}", self.screen);
+        assert_eq!(self.child.wait().unwrap().code(), Some(code), "{}", self.screen);
         self.screen
     }
 

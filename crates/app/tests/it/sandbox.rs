@@ -1,6 +1,7 @@
 //! The built binary in a folder of its own, with nothing of the tester's environment.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,6 +10,7 @@ pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
     name: &'static str,
     env: Vec<(String, String)>,
+    flags: Vec<&'static str>,
 }
 
 /// What a run printed and how it ended.
@@ -30,7 +32,14 @@ impl Sandbox {
         for folder in [name, "home", "bin"] {
             fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        Sandbox { dir, name, env: Vec::new() }
+        Sandbox { dir, name, env: Vec::new(), flags: Vec::new() }
+    }
+
+    /// With a state directory that was made for it, so that what a test writes there is believed.
+    pub(crate) fn claimed() -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.ok(&["index"]);
+        sandbox
     }
 
     /// The current folder of every run, and the directory it serves.
@@ -69,6 +78,30 @@ impl Sandbox {
         self
     }
 
+    /// Lets the folder's own config file count, whatever it sets.
+    pub(crate) fn trusting(mut self) -> Sandbox {
+        self.flags.push("--trust-config");
+        self
+    }
+
+    /// Puts a stand-in for the tool of the keychain on the search path; it answers every look-up with `answer`.
+    pub(crate) fn keychain(&self, answer: &str) {
+        let tool = self.bin().join("secret-tool");
+        fs::write(&tool, format!("#!/bin/sh\necho {answer}\n")).unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Starts `up`, stops it as soon as it says how to connect, and returns what it printed until then.
+    pub(crate) fn run_until_started(&self) -> String {
+        let mut child = self.command(&["up", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut printed = String::new();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        while lines.read_line(&mut printed).unwrap() > 0 && !printed.contains("\"connection\"") {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+        printed
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.root().join(name)).unwrap()
     }
@@ -80,6 +113,7 @@ impl Sandbox {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_dir2mcp")));
         command
+            .args(&self.flags)
             .args(arguments)
             .current_dir(self.root())
             .env_clear()

@@ -205,7 +205,7 @@ fn doctor_finds_what_is_wrong_and_says_what_to_do() {
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let config = format!("server: {{listen: '{}'}}\n", taken.local_addr().unwrap());
-    let busy = Sandbox::new().file(".dir2mcp.yaml", &config);
+    let busy = Sandbox::new().file(".dir2mcp.yaml", &config).trusting();
     let text = busy.fails(1, &["doctor"]).stdout;
     assert!(text.contains("cannot be used") && text.contains("→ Stop what uses it"), "{text}");
     let wrong = Sandbox::new().file(".dir2mcp.yaml", "serverr: 1\n").fails(1, &["doctor"]);

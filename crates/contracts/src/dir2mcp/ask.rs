@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::filter::{filter, not_blank};
 use super::hits::{hit_json, list_hits, progress_note, span_json};
 use super::schema;
-use super::search::DEFAULT_K;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, shown, visible};
 use crate::tool::{Output, Spec, Tool};
@@ -28,15 +27,17 @@ pub(super) const SPEC: Spec = Spec {
     timeout: Duration::from_secs(60),
 };
 
-pub(super) fn tool(engine: Arc<Engine>) -> Tool {
-    Tool::new(SPEC, move |invocation| {
+/// `k` is how many hits are returned unless told otherwise; the schema publishes it.
+pub(super) fn tool(engine: Arc<Engine>, k: usize) -> Tool {
+    let tool = Tool::new(SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
         async move {
-            let (query, mode) = question(invocation.arguments)?;
+            let (query, mode) = question(invocation.arguments, k)?;
             let answer = engine.ask(&invocation.call, query, mode == Mode::Answer).await?;
             Ok(render(&answer))
         }
-    })
+    });
+    tool.defaulting("k", json!(k))
 }
 
 fn input() -> Value {
@@ -107,11 +108,11 @@ struct Arguments {
     doc_types: Option<Vec<String>>,
 }
 
-fn question(arguments: Value) -> Result<(Query, Mode), Failure> {
+fn question(arguments: Value, k: usize) -> Result<(Query, Mode), Failure> {
     let arguments: Arguments = typed(arguments)?;
     let query = Query {
         text: not_blank(arguments.question, "question")?,
-        k: arguments.k.unwrap_or(DEFAULT_K) as usize,
+        k: arguments.k.map_or(k, |k| k as usize),
         index: arguments.index.unwrap_or(IndexChoice::Auto),
         filter: filter(arguments.path_prefix, arguments.file_glob, arguments.doc_types)?,
     };
@@ -164,14 +165,14 @@ pub(super) mod tests {
     use crate::arguments::Schema;
 
     pub(crate) fn reads_every_property(input: &Value) {
-        question(sample(input)).unwrap();
+        question(sample(input), 10).unwrap();
     }
 
     #[test]
     fn d147_arguments_and_their_defaults() {
-        let (query, mode) = question(json!({"question": "why?"})).unwrap();
+        let (query, mode) = question(json!({"question": "why?"}), 10).unwrap();
         assert_eq!((query.k, query.index, mode), (10, IndexChoice::Auto, Mode::Answer));
-        let (_, mode) = question(json!({"question": "why?", "mode": "search_only"})).unwrap();
+        let (_, mode) = question(json!({"question": "why?", "mode": "search_only"}), 10).unwrap();
         assert_eq!(mode, Mode::SearchOnly);
 
         let schema = Schema::compile(input()).unwrap();
@@ -180,7 +181,7 @@ pub(super) mod tests {
         assert_eq!(refused(json!({"k": 3})), ErrorCode::MissingField);
         assert_eq!(refused(json!({"question": "x", "k": 51})), ErrorCode::InvalidRange);
         assert_eq!(refused(json!({"question": "x", "query": "x"})), ErrorCode::InvalidField);
-        assert_eq!(question(json!({"question": "  "})).unwrap_err().code, ErrorCode::InvalidField);
+        assert_eq!(question(json!({"question": "  "}), 10).unwrap_err().code, ErrorCode::InvalidField);
     }
 
     fn answered(answer: Option<&str>) -> AskAnswer {

@@ -23,10 +23,10 @@ pub use stats::PROTOCOL_VERSION;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// A new tool is one file and one line here.
-pub(crate) fn tools(engine: &Arc<Engine>) -> Vec<Tool> {
+pub(crate) fn tools(engine: &Arc<Engine>, k_default: usize) -> Vec<Tool> {
     vec![
-        search::tool(Arc::clone(engine)),
-        ask::tool(Arc::clone(engine)),
+        search::tool(Arc::clone(engine), k_default),
+        ask::tool(Arc::clone(engine), k_default),
         open_file::tool(Arc::clone(engine)),
         list_files::tool(Arc::clone(engine)),
         stats::tool(Arc::clone(engine)),

@@ -28,16 +28,18 @@ pub(super) const SPEC: Spec = Spec {
     timeout: Duration::from_secs(15),
 };
 
-pub(super) fn tool(engine: Arc<Engine>) -> Tool {
+/// `k` is how many hits are returned unless told otherwise; the schema publishes it.
+pub(super) fn tool(engine: Arc<Engine>, k: usize) -> Tool {
     let rendered = Arc::new(Rendered::default());
-    Tool::new(SPEC, move |invocation| {
+    let tool = Tool::new(SPEC, move |invocation| {
         let (engine, rendered) = (Arc::clone(&engine), Arc::clone(&rendered));
         async move {
-            let query = query(invocation.arguments)?;
+            let query = query(invocation.arguments, k)?;
             let answer = engine.search(&invocation.call, query).await?;
             Ok(rendered.get(&answer, render))
         }
-    })
+    });
+    tool.defaulting("k", json!(k))
 }
 
 fn input() -> Value {
@@ -87,14 +89,11 @@ struct Arguments {
     doc_types: Option<Vec<String>>,
 }
 
-/// Hits returned unless told otherwise; the schemas publish it.
-pub(super) const DEFAULT_K: u64 = 10;
-
-fn query(arguments: Value) -> Result<Query, Failure> {
+fn query(arguments: Value, k: usize) -> Result<Query, Failure> {
     let arguments: Arguments = typed(arguments)?;
     Ok(Query {
         text: not_blank(arguments.query, "query")?,
-        k: arguments.k.unwrap_or(DEFAULT_K) as usize,
+        k: arguments.k.map_or(k, |k| k as usize),
         index: arguments.index.unwrap_or(IndexChoice::Auto),
         filter: filter(arguments.path_prefix, arguments.file_glob, arguments.doc_types)?,
     })
@@ -132,7 +131,7 @@ pub(super) mod tests {
     use crate::arguments::Schema;
 
     pub(crate) fn reads_every_property(input: &Value) {
-        query(sample(input)).unwrap();
+        query(sample(input), 10).unwrap();
     }
 
     fn refused(arguments: Value) -> ErrorCode {
@@ -141,11 +140,11 @@ pub(super) mod tests {
 
     #[test]
     fn d144_arguments_and_their_defaults() {
-        let plain = query(json!({"query": "retry budget"})).unwrap();
+        let plain = query(json!({"query": "retry budget"}), 10).unwrap();
         assert_eq!((plain.k, plain.index), (10, IndexChoice::Auto));
         let full = query(json!({
             "query": "x", "k": 50, "index": "both", "path_prefix": "src/", "file_glob": "*.rs", "doc_types": ["Code"]
-        }))
+        }), 10)
         .unwrap();
         assert_eq!((full.k, full.index), (50, IndexChoice::Both));
         assert_eq!(full.filter.path_prefix.as_deref(), Some("src/"));
@@ -157,9 +156,9 @@ pub(super) mod tests {
         assert_eq!(refused(json!({"query": "x", "k": 51})), ErrorCode::InvalidRange);
         assert_eq!(refused(json!({"query": "x", "index": "all"})), ErrorCode::InvalidField);
         assert_eq!(refused(json!({"query": "x", "limit": 3})), ErrorCode::InvalidField);
-        assert_eq!(query(json!({"query": " \n"})).unwrap_err().code, ErrorCode::InvalidField);
+        assert_eq!(query(json!({"query": " \n"}), 10).unwrap_err().code, ErrorCode::InvalidField);
         assert_eq!(
-            query(json!({"query": "x", "doc_types": ["nope"]})).unwrap_err().code,
+            query(json!({"query": "x", "doc_types": ["nope"]}), 10).unwrap_err().code,
             ErrorCode::InvalidField
         );
     }

@@ -31,8 +31,5 @@ fn schema() -> Value {
 
 pub(super) async fn run(smart: Smart, _: Invocation) -> Result<Output, Failure> {
     let roots: Vec<String> = smart.roots().listed().map(|root| root.to_string_lossy().into_owned()).collect();
-    if roots.is_empty() {
-        return Err(Failure::new(ErrorCode::InternalError, "no roots are configured (workspace.roots)"));
-    }
     Ok(output(json!({ "roots": roots })))
 }

@@ -15,7 +15,7 @@ mod summary;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::Failure;
+use model::{ErrorCode, Failure};
 use policy::Redactor;
 
 use crate::api::Call;
@@ -33,8 +33,8 @@ pub use summary::{Given, Style, Summary};
 /// What the operator decided.
 #[derive(Debug, Clone)]
 pub struct SmartConfig {
-    /// Where the audit log is kept.
-    pub data_dir: PathBuf,
+    /// Where the audit log is kept, if it is.
+    pub data_dir: Option<PathBuf>,
     /// The largest preview or snippet, in bytes.
     pub preview_bytes: usize,
     /// What was asked is kept in the audit log.
@@ -65,7 +65,7 @@ impl Smart {
             limits: Limits::new(config.limits),
             queue: queue::Queue::default(),
             pages: search::Pages::default(),
-            log: Arc::new(AuditLog::new(&config.data_dir)),
+            log: Arc::new(config.data_dir.as_deref().map_or_else(AuditLog::nowhere, AuditLog::new)),
             roots,
             config,
         };
@@ -89,11 +89,16 @@ impl Smart {
         &self.inner.roots
     }
 
-    /// Counts a call against its caller's limit.
+    /// Counts a call against its caller's limit. Where no folder is configured there is nothing to call.
     pub fn admit(&self, call: &Call) -> Result<(), Failure> {
         let started = std::time::Instant::now();
+        let [primary, ..] = self.engines() else {
+            return Err(Failure::new(ErrorCode::InternalError, "no folder is configured").hint(
+                "Start the server with --roots FOLDER,FOLDER or set workspace.roots in a config file.",
+            ));
+        };
         self.inner.limits.admit(&call.caller, call.tool, started).inspect_err(|refused| {
-            self.engines()[0].metrics().record(call.tool, refused.code.as_str(), started.elapsed());
+            primary.metrics().record(call.tool, refused.code.as_str(), started.elapsed());
         })
     }
 

@@ -11,6 +11,8 @@ use crate::worker::{Event, EventSink};
 /// The roots of a workspace. The first engine is the primary root's, the others belong to further roots.
 pub struct Roots {
     listed: Vec<Listed>,
+    /// Further spellings of listed roots, and which engine serves them.
+    spellings: Vec<(PathBuf, usize)>,
     engines: Vec<Arc<Engine>>,
 }
 
@@ -18,8 +20,10 @@ pub struct Roots {
 pub enum FurtherRoot {
     /// It is there and has an index of its own.
     Open { path: PathBuf, engine: Arc<Engine> },
+    /// It is another spelling of a root that is there already.
+    Same { path: PathBuf, real: PathBuf },
     /// It lies within another root, whose index holds its files.
-    Within { path: PathBuf },
+    Within { path: PathBuf, real: PathBuf },
     /// It could not be opened.
     Away { path: PathBuf, why: String },
 }
@@ -41,27 +45,46 @@ pub(crate) struct Location {
 }
 
 impl Roots {
+    /// No folder at all: every call is told so.
+    pub fn none() -> Roots {
+        Roots { listed: Vec::new(), spellings: Vec::new(), engines: Vec::new() }
+    }
+
     pub fn new(primary: Arc<Engine>, further: Vec<FurtherRoot>) -> Roots {
         let first = Listed { path: primary.root().to_owned(), served: Ok((0, String::new())) };
-        let mut roots = Roots { listed: vec![first], engines: vec![primary] };
-        let mut within = Vec::new();
+        let mut roots = Roots { listed: vec![first], spellings: Vec::new(), engines: vec![primary] };
+        let (mut within, mut same) = (Vec::new(), Vec::new());
         for root in further {
             let listed = match root {
                 FurtherRoot::Open { path, engine } => {
                     roots.engines.push(engine);
                     Listed { path, served: Ok((roots.engines.len() - 1, String::new())) }
                 }
-                FurtherRoot::Within { path } => {
-                    within.push(roots.listed.len());
+                FurtherRoot::Same { path, real } => {
+                    same.push((path, real));
+                    continue;
+                }
+                FurtherRoot::Within { path, real } => {
+                    within.push((roots.listed.len(), real));
                     Listed { path, served: Err("it lies in no other root".to_owned()) }
                 }
                 FurtherRoot::Away { path, why } => Listed { path, served: Err(why) },
             };
             roots.listed.push(listed);
         }
-        for at in within {
-            let found = roots.find(&roots.listed[at].path);
-            if let Some(Ok(place)) = found {
+        for (path, real) in same {
+            let Some(number) = roots.engines.iter().position(|engine| engine.root() == real) else {
+                continue;
+            };
+            // The operator's own spelling is shown, rather than the real path that nobody wrote.
+            if number == 0 && roots.listed[0].path == real {
+                roots.listed[0].path = path;
+            } else {
+                roots.spellings.push((path, number));
+            }
+        }
+        for (at, real) in within {
+            if let Some(Ok(place)) = roots.find(&real) {
                 roots.listed[at].served = Ok(place);
             }
         }
@@ -154,9 +177,12 @@ impl Roots {
     /// The innermost root around a path. Both the configured spelling of a root and its real path count.
     fn find(&self, path: &Path) -> Option<Result<(usize, String), String>> {
         let spelled = self.listed.iter().map(|root| (root.path.as_path(), root.served.clone()));
+        let whole = |number: usize| Ok((number, String::new()));
+        let spellings = self.spellings.iter().map(|(path, number)| (path.as_path(), whole(*number)));
         let real = self.engines.iter().enumerate();
-        let real = real.map(|(number, engine)| (engine.root(), Ok((number, String::new()))));
+        let real = real.map(|(number, engine)| (engine.root(), whole(number)));
         spelled
+            .chain(spellings)
             .chain(real)
             .filter_map(|(root, served)| Some((root, served, path.strip_prefix(root).ok()?)))
             // A root that is away does not hide the one around it, which may have its files.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use engine::state_dir;
+
 use super::ConnectArgs;
 use super::clients::{Client, Launch, OpenFolder, Remote};
 use crate::config::{self, Loaded};
@@ -161,7 +163,8 @@ fn config_arguments(loaded: &Loaded) -> Vec<String> {
 /// The server that runs, as it wrote itself down.
 fn running(loaded: &Loaded, show_token: bool, client: &Client) -> Result<Target, Exit> {
     let state_dir = &loaded.settings.state_dir;
-    let saved = SavedConnection::read(state_dir).map_err(|error| {
+    let belonging = state_dir::check(&loaded.settings.root, state_dir)?;
+    let saved = SavedConnection::of(state_dir, belonging).map_err(|error| {
         let path = state_dir.join(print::connection::FILE_NAME);
         Exit::generic(format!("cannot read {}: {error}", safe(&path.to_string_lossy())))
     })?;

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     /// Where the index lives: absolute, perhaps not there yet.
     pub state_dir: PathBuf,
     pub config_file: Option<PathBuf>,
+    /// The user's own configuration directory, perhaps not there.
+    pub user_config_dir: Option<PathBuf>,
     pub server: Server,
     pub ingest: Ingest,
     pub chunking: Chunking,
@@ -67,10 +69,13 @@ pub(crate) struct Surroundings {
     pub root: PathBuf,
     pub state_dir: PathBuf,
     pub config_file: Option<PathBuf>,
+    pub user_config_dir: Option<PathBuf>,
     pub output: Output,
     pub weights: Weights,
     /// The repository tools are all that is served.
     pub repo_alone: bool,
+    /// The smart tools are all that is served, and nobody named a folder.
+    pub roots_missing: bool,
     /// `repo_mcp.toml` could be read, or is not there.
     pub repo_sound: bool,
     /// Only the flag says this: a file that came with a folder must not.
@@ -97,7 +102,7 @@ impl Settings {
             ingest.max_file_bytes = ingest.max_file_bytes.min(repo.limits.max_file_bytes);
             security.path_excludes.extend(repo.view.exclude_globs.iter().cloned());
         }
-        let workspace = check.workspace();
+        let workspace = check.workspace(surroundings.roots_missing);
         if matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart")) {
             ingest.gitignore = workspace.gitignore;
         }
@@ -116,6 +121,7 @@ impl Settings {
             root: surroundings.root,
             state_dir: surroundings.state_dir,
             config_file: surroundings.config_file,
+            user_config_dir: surroundings.user_config_dir,
             output: surroundings.output,
             weights: surroundings.weights,
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Check;
 use crate::config::combine::Values;
+use crate::config::error::Problem;
 use crate::config::keys::Key;
 use crate::config::options::Origin;
 
@@ -65,6 +66,7 @@ pub(crate) enum SecretProvider {
 
 impl Check<'_> {
     pub(super) fn security(&mut self) -> Security {
+        self.rules();
         let patterns = self.values.list(Key::SecuritySecretPatterns);
         Security {
             auth: self.auth(),
@@ -75,6 +77,31 @@ impl Check<'_> {
                 custom: patterns.iter().filter(|pattern| *pattern != "default").cloned().collect(),
             },
         }
+    }
+
+    /// Globs and expressions that mean nothing are said here, not when the index is opened.
+    fn rules(&mut self) {
+        let values = self.values;
+        if let Err(error) = policy::Excludes::new(values.list(Key::SecurityPathExcludes)) {
+            self.problem_of(Key::SecurityPathExcludes, error);
+        }
+        let own: Vec<String> = values
+            .list(Key::SecuritySecretPatterns)
+            .iter()
+            .filter(|pattern| *pattern != "default")
+            .cloned()
+            .collect();
+        if !own.is_empty()
+            && let Err(error) = policy::Redactor::new(&policy::SecretPatterns::Custom(own))
+        {
+            self.problem_of(Key::SecuritySecretPatterns, error);
+        }
+    }
+
+    /// A problem that names its key itself.
+    fn problem_of(&mut self, key: Key, error: policy::PolicyError) {
+        let place = self.values.origin(key).clone();
+        self.problems.push(Problem::at(place, error.to_string()));
     }
 
     fn auth(&mut self) -> Auth {

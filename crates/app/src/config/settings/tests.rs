@@ -37,9 +37,11 @@ fn resolve_with(pairs: &[&str], force_insecure: bool) -> Resolved {
         root: "/r".into(),
         state_dir: "/s".into(),
         config_file: None,
+        user_config_dir: None,
         output: Output { json: false, quiet: false, non_interactive: true },
         weights: Weights::default(),
         repo_alone: false,
+        roots_missing: false,
         repo_sound: true,
         force_insecure,
     };

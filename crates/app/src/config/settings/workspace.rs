@@ -12,6 +12,9 @@ use crate::config::keys::Key;
 pub(crate) struct Workspace {
     /// As the operator wrote them, absolute.
     pub roots: Vec<PathBuf>,
+    /// The smart tools are to be served alone by a client that named no folder: the current one is wherever that client
+    /// happens to be.
+    pub is_missing: bool,
     /// Whether their `.gitignore` files are obeyed: people's shares mean nothing by them, unless somebody says so.
     pub gitignore: bool,
 }
@@ -24,7 +27,7 @@ pub(crate) struct Smart {
 }
 
 impl Check<'_> {
-    pub(super) fn workspace(&mut self) -> Workspace {
+    pub(super) fn workspace(&mut self, is_missing: bool) -> Workspace {
         let values = self.values;
         let mut roots: Vec<PathBuf> = Vec::new();
         for written in values.list(Key::WorkspaceRoots) {
@@ -36,7 +39,7 @@ impl Check<'_> {
             }
         }
         let gitignore = values.is_explicit(Key::IngestGitignore) && values.bool(Key::IngestGitignore);
-        Workspace { roots, gitignore }
+        Workspace { roots, is_missing, gitignore }
     }
 }
 

@@ -4,6 +4,7 @@
 mod answers;
 mod archives;
 mod attacks;
+mod belonging;
 mod citations;
 mod crash;
 mod documents;

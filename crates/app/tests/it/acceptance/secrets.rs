@@ -131,6 +131,8 @@ fn d016_d188_custom_patterns_and_excludes_hold_for_every_access() {
         the word is not here
         ",
     );
+    // The built-in rules are replaced, which is for the user to agree to.
+    program(&folder).run(&["trust"]).expect(0);
     let (_server, clients) = ways_in(&folder);
     for mut client in clients {
         for path in ["private/a.txt", "deep/private/b.txt", "word.txt"] {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Client, Era, Folder};
 
+use super::super::program;
 use super::{indexed, refused, served, smart, smart_with};
 
 #[test]
@@ -71,6 +72,7 @@ fn s034_every_call_leaves_a_line_without_what_was_asked() {
     assert!(!format!("{lines:?}").contains("heart"));
     drop(server);
     folder.write(".dir2mcp.yaml", "smart:\n  audit_queries: true\n");
+    program(&folder).run(&["trust"]).expect(0);
     let mut server = smart_with(&folder, &[]);
     let mail = ["a.b", "example.org"].join("@");
     server.expect("searchFiles", json!({ "query": format!("lighthouse of {mail}") }));

@@ -71,6 +71,67 @@ fn s002_s008_c08_all_roots_are_listed_indexed_and_searched() {
 }
 
 #[test]
+fn s008_without_a_directory_the_roots_are_listed_as_they_were_written() {
+    let (folder, fin, hr) = shares();
+    let link = folder.outside().canonicalize().unwrap().join("link");
+    std::os::unix::fs::symlink(&fin, &link).unwrap();
+    let link = link.to_str().unwrap();
+    for (roots, expected) in [
+        (format!("{fin},{hr}"), vec![fin.as_str(), &hr]),
+        (link.to_owned(), vec![link]),
+        (format!("{link},{hr},{fin}"), vec![link, &hr]),
+        (format!("{hr},{link}"), vec![hr.as_str(), link]),
+    ] {
+        let state = folder.outside().join(format!("state-{}", short(&roots)));
+        let mut server = rootless(&folder, &["--roots", &roots, "--state-dir", state.to_str().unwrap()]);
+        assert_eq!(server.expect("listRoots", json!({}))["roots"], json!(expected), "{roots}");
+        for root in &expected {
+            assert!(indexed(&mut server, root)["indexed"].as_u64().unwrap() > 0, "{root}");
+        }
+        if roots.contains(link) {
+            // Both spellings lead to the file.
+            for path in [format!("{link}/plan.txt"), format!("{fin}/plan.txt")] {
+                let preview = server.expect("openFile", json!({ "path": path }));
+                assert_eq!(preview["preview"], "The lighthouse budget.", "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn s008_without_any_folder_every_call_says_what_is_missing() {
+    let (folder, _, _) = shares();
+    for flags in [&[][..], &["--roots", ""], &["--roots", " , "]] {
+        let mut server = rootless(&folder, flags);
+        for (tool, arguments) in [
+            ("listRoots", json!({})),
+            ("searchFiles", json!({ "query": "lighthouse" })),
+            ("openFile", json!({ "path": folder.path().join("own.txt") })),
+            ("indexFolder", json!({ "root": folder.path() })),
+            ("rewriteQuery", json!({ "query": "lighthouse" })),
+        ] {
+            let reply = server.call(tool, arguments);
+            assert_eq!(reply.structured()["error"]["code"], "INTERNAL_ERROR", "{tool}: {}", reply.result);
+            assert!(reply.result.to_string().contains("--roots"), "{}", reply.result);
+        }
+        assert!(!folder.state().exists(), "nothing was made in the folder that happens to be current");
+    }
+}
+
+/// The smart tools as a client starts them that stands in the folder and names no directory.
+fn rootless(folder: &Folder, flags: &[&str]) -> testkit::StdioServer {
+    program(folder)
+        .without_dir()
+        .stdio(&[&["--tools", "smart"], flags].concat())
+        .connect(testkit::Era::Legacy)
+}
+
+/// A name for a list of roots.
+fn short(roots: &str) -> String {
+    roots.chars().filter(char::is_ascii_alphanumeric).rev().take(60).collect()
+}
+
+#[test]
 fn s030_case_30_a_neighbour_of_a_root_is_not_in_it() {
     let (folder, fin, _) = shares();
     let mut server = smart_with(&folder, &["--roots", &fin]);
