@@ -71,9 +71,27 @@ pub(crate) struct Global {
     /// Print errors only
     #[arg(long, global = true)]
     pub quiet: bool,
+    /// Log more to standard error: -v what the server does, -vv every call, -vvv everything
+    #[arg(short = 'v', long, global = true, action = clap::ArgAction::Count, conflicts_with_all = ["quiet", "log_level"])]
+    pub verbose: u8,
+    /// What is logged: error, warn, info, debug or trace [default: warn; info with --log-file]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub log_level: Option<LogLevel>,
+    /// Append the log to this file instead of writing it to standard error
+    #[arg(long, global = true, value_name = "PATH")]
+    pub log_file: Option<PathBuf>,
     /// Another weight of the ranking, for experiments
     #[arg(long, global = true, hide = true, value_name = "NAME=VALUE", value_delimiter = ',')]
     pub weight: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
 }
 
 #[derive(Debug, Subcommand)]

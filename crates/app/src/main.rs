@@ -115,7 +115,7 @@ fn run(cli: &Cli) -> Result<(), Exit> {
 fn ready(cli: &Cli) -> Result<config::Loaded, Exit> {
     let mut loaded = config::load(cli)?;
     commands::config_init::ensure_ready(&mut loaded)?;
-    logging::start(&loaded.settings.output);
+    logging::start(&cli.global)?;
     Ok(loaded)
 }
 
