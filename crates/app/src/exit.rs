@@ -248,6 +248,31 @@ mod tests {
         );
     }
 
+    /// The page of codes is made from `ErrorCode`; a label that is written by hand must be one of them.
+    #[test]
+    fn every_label_is_a_listed_code() {
+        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+        let mut labels = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_dir() {
+                    folders.push(entry);
+                    continue;
+                }
+                let source = std::fs::read_to_string(&entry).unwrap();
+                for call in source.split("Exit::new(ExitCode::").skip(1) {
+                    let arguments: String = call.chars().take(120).collect();
+                    let Some(label) = arguments.split('"').nth(1) else { continue };
+                    if !label.is_empty() && label.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+                        assert!(ErrorCode::parse(label).is_some(), "{label} in {}", entry.display());
+                        labels += 1;
+                    }
+                }
+            }
+        }
+        assert!(labels > 0);
+    }
+
     #[test]
     fn an_error_cannot_drive_the_terminal() {
         assert_eq!(Exit::generic("a\x1b[2J").text(), "ERROR: INTERNAL_ERROR: a\\u{1b}[2J\n");

@@ -114,6 +114,40 @@ pub const ERROR_CODES: &[ErrorRow] = &[
     row(ErrorCode::Cancelled, ErrorKind::Call, 499, "The caller cancelled the call."),
     row(ErrorCode::Timeout, ErrorKind::Call, 504, "The call took longer than its tool allows."),
     row(ErrorCode::InternalError, ErrorKind::Call, 500, "The server made a mistake; its log says more."),
+    row(
+        ErrorCode::ForbiddenHost,
+        ErrorKind::Transport,
+        403,
+        "The Host header does not name this server; add the name to server.allowed_hosts.",
+    ),
+    row(ErrorCode::NotFound, ErrorKind::Transport, 404, "Nothing is served at this path."),
+    row(
+        ErrorCode::MethodNotAllowed,
+        ErrorKind::Transport,
+        405,
+        "This path does not take that HTTP method; the Allow header names those it takes.",
+    ),
+    row(ErrorCode::RequestTooLarge, ErrorKind::Transport, 413, "The request body exceeds the limit."),
+    row(
+        ErrorCode::SessionLimitReached,
+        ErrorKind::Transport,
+        503,
+        "Too many sessions are open; wait as long as Retry-After says.",
+    ),
+    row(ErrorCode::Stopping, ErrorKind::Transport, 503, "The server is stopping; connect again in a moment."),
+    row(
+        ErrorCode::RootInaccessible,
+        ErrorKind::Index,
+        500,
+        "The directory to serve cannot be read (command line only).",
+    ),
+    row(
+        ErrorCode::IngestFailed,
+        ErrorKind::Index,
+        500,
+        "The index cannot be written or brought up to date (command line only).",
+    ),
+    row(ErrorCode::NotRunning, ErrorKind::Call, 503, "No server runs for the directory (command line only)."),
 ];
 
 /// The row of a code.
@@ -122,8 +156,43 @@ pub fn error_row(code: ErrorCode) -> ErrorRow {
     ERROR_CODES[code as usize]
 }
 
-/// The table as Markdown, for the reference page.
+/// The tables as Markdown, for the reference page: every code, then the words that two contracts have of their own.
 pub fn error_codes_markdown() -> String {
+    let mut page = all_codes();
+    page.push_str(
+        "\n## Codes of the `repo` and `smart` tools\n\nTheir specifications have words of their own for some of these.\n\n\
+         | tools | code | stands for |\n|---|---|---|\n",
+    );
+    for (tools, word) in [
+        ("repo", crate::repo::public_code as fn(ErrorCode) -> &'static str),
+        ("smart", crate::smart::public_code),
+    ] {
+        let mut words: Vec<&str> = ErrorCode::ALL.iter().map(|code| word(*code)).collect();
+        words.sort_unstable();
+        words.dedup();
+        for own in words {
+            let meant: Vec<String> = ErrorCode::ALL
+                .iter()
+                .filter(|code| word(**code) == own && code.as_str() != own)
+                .map(|code| format!("`{code}`"))
+                .collect();
+            let meant = match meant.len() {
+                0 => continue,
+                // The word for whatever has no word of its own.
+                16.. => "every other code".to_owned(),
+                _ => meant.join(", "),
+            };
+            page.push_str(&format!("| {tools} | `{own}` | {meant} |\n"));
+        }
+    }
+    page.push_str(
+        "\nThe audit log of the `repo` tools names two refusals more exactly: `POLICY_BLOCKED` (a limit of the operator) and \
+         `RESPONSE_TOO_LARGE` (the answer exceeds `max_total_bytes_per_response`).\n",
+    );
+    page
+}
+
+fn all_codes() -> String {
     let mut page = String::from("| code | kind | HTTP | retryable | meaning |\n|---|---|---|---|---|\n");
     for row in ERROR_CODES {
         let retryable = if row.retryable() { "yes" } else { "no" };
@@ -170,7 +239,7 @@ mod tests {
             include_str!("../../../docs/errors.md").ends_with(&page),
             "docs/errors.md should end with:\n{page}"
         );
-        assert_eq!(page.lines().count(), ERROR_CODES.len() + 2);
+        assert_eq!(all_codes().lines().count(), ERROR_CODES.len() + 2);
         assert!(page.contains("| `INDEX_NOT_READY` | index | 503 | yes |"));
     }
 }

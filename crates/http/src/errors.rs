@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
+use model::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::reply::Reply;
@@ -26,9 +27,9 @@ impl HttpError {
     /// The canonical code of the dir2mcp specification, section 14.
     pub fn code(&self) -> &'static str {
         match self {
-            HttpError::Bind { .. } => "BIND_FAILED",
-            HttpError::Tls { .. } => "TLS_CONFIG_INVALID",
-            HttpError::Config { .. } => "CONFIG_INVALID",
+            HttpError::Bind { .. } => ErrorCode::BindFailed.as_str(),
+            HttpError::Tls { .. } => ErrorCode::TlsConfigInvalid.as_str(),
+            HttpError::Config { .. } => ErrorCode::ConfigInvalid.as_str(),
         }
     }
 
@@ -87,39 +88,42 @@ mod rpc {
 
 impl Refusal {
     /// Status, JSON-RPC code, public code, retryable.
-    fn row(&self) -> (StatusCode, i32, &'static str, bool) {
+    fn row(&self) -> (StatusCode, i32, ErrorCode, bool) {
+        use ErrorCode as C;
         use StatusCode as S;
         match self {
-            Refusal::ForbiddenHost => (S::FORBIDDEN, rpc::REFUSED, "FORBIDDEN_HOST", false),
-            Refusal::ForbiddenOrigin => (S::FORBIDDEN, rpc::REFUSED, "FORBIDDEN_ORIGIN", false),
-            Refusal::Unauthorized => (S::UNAUTHORIZED, rpc::REFUSED, "UNAUTHORIZED", false),
-            Refusal::RateLimited => (S::TOO_MANY_REQUESTS, rpc::REFUSED, "RATE_LIMIT_EXCEEDED", true),
-            Refusal::NoSuchPath => (S::NOT_FOUND, rpc::METHOD_NOT_FOUND, "NOT_FOUND", false),
+            Refusal::ForbiddenHost => (S::FORBIDDEN, rpc::REFUSED, C::ForbiddenHost, false),
+            Refusal::ForbiddenOrigin => (S::FORBIDDEN, rpc::REFUSED, C::ForbiddenOrigin, false),
+            Refusal::Unauthorized => (S::UNAUTHORIZED, rpc::REFUSED, C::Unauthorized, false),
+            Refusal::RateLimited => (S::TOO_MANY_REQUESTS, rpc::REFUSED, C::RateLimitExceeded, true),
+            Refusal::NoSuchPath => (S::NOT_FOUND, rpc::METHOD_NOT_FOUND, C::NotFound, false),
             Refusal::MethodNotAllowed { .. } => {
-                (S::METHOD_NOT_ALLOWED, rpc::INVALID_REQUEST, "METHOD_NOT_ALLOWED", false)
+                (S::METHOD_NOT_ALLOWED, rpc::INVALID_REQUEST, C::MethodNotAllowed, false)
             }
-            Refusal::NotAcceptable => (S::NOT_ACCEPTABLE, rpc::INVALID_REQUEST, "INVALID_FIELD", false),
-            Refusal::NotJson => (S::UNSUPPORTED_MEDIA_TYPE, rpc::INVALID_REQUEST, "INVALID_FIELD", false),
+            Refusal::NotAcceptable => (S::NOT_ACCEPTABLE, rpc::INVALID_REQUEST, C::InvalidField, false),
+            Refusal::NotJson => (S::UNSUPPORTED_MEDIA_TYPE, rpc::INVALID_REQUEST, C::InvalidField, false),
             Refusal::TooLarge { .. } => {
-                (S::PAYLOAD_TOO_LARGE, rpc::INVALID_REQUEST, "REQUEST_TOO_LARGE", false)
+                (S::PAYLOAD_TOO_LARGE, rpc::INVALID_REQUEST, C::RequestTooLarge, false)
             }
-            Refusal::BodyTooSlow => (S::REQUEST_TIMEOUT, rpc::INVALID_REQUEST, "TIMEOUT", true),
-            Refusal::BodyBroken => (S::BAD_REQUEST, rpc::INVALID_REQUEST, "INVALID_FIELD", true),
-            Refusal::BadMessage { rpc, .. } => (S::BAD_REQUEST, *rpc, "INVALID_FIELD", false),
-            Refusal::BadField { .. } => (S::BAD_REQUEST, rpc::INVALID_REQUEST, "INVALID_FIELD", false),
-            Refusal::MissingField { .. } => (S::BAD_REQUEST, rpc::INVALID_REQUEST, "MISSING_FIELD", false),
-            Refusal::SessionNotFound { .. } => (S::NOT_FOUND, rpc::NO_SESSION, "SESSION_NOT_FOUND", false),
+            Refusal::BodyTooSlow => (S::REQUEST_TIMEOUT, rpc::INVALID_REQUEST, C::Timeout, true),
+            Refusal::BodyBroken => (S::BAD_REQUEST, rpc::INVALID_REQUEST, C::InvalidField, true),
+            Refusal::BadMessage { rpc, .. } => (S::BAD_REQUEST, *rpc, C::InvalidField, false),
+            Refusal::BadField { .. } => (S::BAD_REQUEST, rpc::INVALID_REQUEST, C::InvalidField, false),
+            Refusal::MissingField { .. } => (S::BAD_REQUEST, rpc::INVALID_REQUEST, C::MissingField, false),
+            Refusal::SessionNotFound { .. } => (S::NOT_FOUND, rpc::NO_SESSION, C::SessionNotFound, false),
             Refusal::TooManySessions { .. } => {
-                (S::SERVICE_UNAVAILABLE, rpc::REFUSED, "SESSION_LIMIT_REACHED", true)
+                (S::SERVICE_UNAVAILABLE, rpc::REFUSED, C::SessionLimitReached, true)
             }
-            Refusal::Stopping => (S::SERVICE_UNAVAILABLE, rpc::REFUSED, "STOPPING", true),
-            Refusal::Internal => (S::INTERNAL_SERVER_ERROR, rpc::INTERNAL, "INTERNAL_ERROR", true),
+            Refusal::Stopping => (S::SERVICE_UNAVAILABLE, rpc::REFUSED, C::Stopping, true),
+            Refusal::Internal => (S::INTERNAL_SERVER_ERROR, rpc::INTERNAL, C::InternalError, true),
         }
     }
 
     fn message(&self) -> Cow<'static, str> {
         match self {
-            Refusal::ForbiddenHost => "the Host header does not name this server".into(),
+            Refusal::ForbiddenHost => {
+                "the Host header does not name this server; add the name to server.allowed_hosts".into()
+            }
             Refusal::ForbiddenOrigin => "the Origin is not allowed".into(),
             Refusal::Unauthorized => "a valid bearer token is required".into(),
             Refusal::RateLimited => "too many requests from this address".into(),
@@ -148,7 +152,7 @@ impl Refusal {
             "error": {
                 "code": rpc_code,
                 "message": self.message(),
-                "data": { "code": code, "retryable": retryable },
+                "data": { "code": code.as_str(), "retryable": retryable },
             },
         });
         if let Some(id) = id {

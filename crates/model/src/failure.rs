@@ -46,6 +46,21 @@ crate::document::named!(
         Timeout = "TIMEOUT",
         /// Ours to mend; the message says nothing of the inside.
         InternalError = "INTERNAL_ERROR",
+        /// The Host header does not name this server.
+        ForbiddenHost = "FORBIDDEN_HOST",
+        /// Nothing is served at the path.
+        NotFound = "NOT_FOUND",
+        MethodNotAllowed = "METHOD_NOT_ALLOWED",
+        RequestTooLarge = "REQUEST_TOO_LARGE",
+        SessionLimitReached = "SESSION_LIMIT_REACHED",
+        /// The server is about to end.
+        Stopping = "STOPPING",
+        /// The directory to serve cannot be read.
+        RootInaccessible = "ROOT_INACCESSIBLE",
+        /// The index cannot be written.
+        IngestFailed = "INGEST_FAILED",
+        /// No server runs for the directory.
+        NotRunning = "NOT_RUNNING",
     }
 );
 
@@ -63,6 +78,8 @@ impl ErrorCode {
                 | ErrorCode::ElevenlabsFailed
                 | ErrorCode::Timeout
                 | ErrorCode::Cancelled
+                | ErrorCode::SessionLimitReached
+                | ErrorCode::Stopping
         )
     }
 }

@@ -60,7 +60,7 @@ impl Envelope for RepoEnvelope {
         let Ended { tool, request_id, noted, took, outcome, .. } = ended;
         let request_id = request_id.unwrap_or_else(fresh_id);
         let (mut envelope, mut code) = enveloped(&request_id, outcome);
-        let size = envelope.to_string().len() as u64;
+        let size = wire_bytes(&envelope);
         if envelope["ok"] == true && size > self.max_bytes {
             let failure = Failure::new(
                 ErrorCode::LimitExceeded,
@@ -91,6 +91,16 @@ impl Envelope for RepoEnvelope {
     fn published(&self, output: &Value) -> Map<String, Value> {
         published(output)
     }
+}
+
+/// What an answer takes on the wire: the envelope as structured content and once more as text, where every quotation
+/// mark and line end is escaped, and the JSON-RPC message around both.
+fn wire_bytes(envelope: &Value) -> u64 {
+    const AROUND: usize = 300;
+    let structured = envelope.to_string();
+    let text = Value::String(structured);
+    let structured = text.as_str().map_or(0, str::len);
+    (structured + text.to_string().len() + AROUND) as u64
 }
 
 /// The envelope, and the code for the audit line of a call that failed.
@@ -153,6 +163,11 @@ fn default_hint(code: ErrorCode) -> &'static str {
         }
         _ => "Use repo.list_files to see what can be opened.",
     }
+}
+
+/// The code that callers of these tools see.
+pub(crate) fn public_code(code: ErrorCode) -> &'static str {
+    if block_code(code).is_some() { BLOCKED } else { error_code(code) }
 }
 
 fn error_code(code: ErrorCode) -> &'static str {

@@ -21,6 +21,7 @@ use model::Failure;
 
 use crate::tool::{Envelope, Invocation, Output, Spec, Tool};
 use envelope::RepoEnvelope;
+pub(crate) use envelope::public_code;
 
 pub use build_context_bundle::{BundleArguments, BundleBudget, bundle_json, bundle_markdown};
 pub use limits::{LIMITS, Limits};

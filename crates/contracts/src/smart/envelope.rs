@@ -49,7 +49,7 @@ impl Envelope for SmartEnvelope {
 
     fn finish(&self, ended: Ended) -> ToolResult {
         let Ended { tool, caller, request_id, mut noted, took, outcome } = ended;
-        let code = outcome.as_ref().err().map(|failure| code(failure.code));
+        let code = outcome.as_ref().err().map(|failure| public_code(failure.code));
         if let Ok(output) = &outcome {
             noted.extend(counts(&output.structured));
         }
@@ -101,7 +101,7 @@ fn counts(answer: &Value) -> Map<String, Value> {
 }
 
 fn worded(failure: Failure) -> Value {
-    let mut error = json!({ "code": code(failure.code), "message": failure.message });
+    let mut error = json!({ "code": public_code(failure.code), "message": failure.message });
     if let Some(hint) = failure.hint {
         error["details"] = json!({ "hint": hint });
     }
@@ -109,7 +109,7 @@ fn worded(failure: Failure) -> Value {
 }
 
 /// The codes of this specification, and CONFLICT, which it uses without listing it.
-fn code(code: ErrorCode) -> &'static str {
+pub(crate) fn public_code(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::MissingField | ErrorCode::InvalidField | ErrorCode::InvalidRange => "BAD_REQUEST",
         ErrorCode::Forbidden | ErrorCode::PathOutsideRoot => "FORBIDDEN",
@@ -171,7 +171,7 @@ mod tests {
             (ErrorCode::StoreCorrupt, "INTERNAL_ERROR"),
             (ErrorCode::Timeout, "INTERNAL_ERROR"),
         ] {
-            assert_eq!(code(ours), theirs);
+            assert_eq!(public_code(ours), theirs);
         }
     }
 

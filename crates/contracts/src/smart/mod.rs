@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::tool::{Envelope, Invocation, Output, Spec, Tool};
 use envelope::SmartEnvelope;
+pub(crate) use envelope::public_code;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
 pub const SCHEMA_VERSION: u32 = 1;
