@@ -32,7 +32,7 @@ const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 /// The open root and what decides about everything below it.
 pub(crate) struct Tree<'g> {
     policy: &'g Policy,
-    root: &'g Root,
+    root: &'g Arc<Root>,
     gitignore: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'g> Tree<'g> {
 
     pub(crate) fn top(&self) -> Result<Place, WalkError> {
         self.still_there()?;
-        let device = rustix::fs::fstat(self.root).map_err(|errno| WalkError::RootUnreadable {
+        let device = rustix::fs::fstat(&**self.root).map_err(|errno| WalkError::RootUnreadable {
             path: self.root.path().to_owned(),
             source: errno.into(),
         })?;
@@ -129,8 +129,8 @@ impl<'g> Tree<'g> {
             Errno::NAMETOOLONG => NoEntry::Found(skipped(&place.path, SkipReason::PathTooDeep, None)),
             errno => NoEntry::Found(failed(&place.path, errno)),
         };
-        let fd = self.open_dir(place.real.as_deref().unwrap_or(&place.path)).map_err(failed)?;
-        let device = rustix::fs::fstat(&fd).map_err(failed)?.st_dev;
+        let (fd, device) =
+            self.open_dir_in_time(place.real.as_deref().unwrap_or(&place.path)).map_err(failed)?;
         if device != place.device && is_kernel_file_system(&fd) {
             let reason = SkipReason::Special { kind: "kernel file system".into() };
             return Err(NoEntry::Found(skipped(&place.path, reason, None)));
@@ -301,43 +301,58 @@ impl<'g> Tree<'g> {
     fn resolve(&self, rel: &RelPath) -> Option<(RelPath, Stat)> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let target =
-            self.open_beneath(rel.as_str().as_bytes(), OFlags::PATH | OFlags::CLOEXEC, resolve).ok()?;
+            open_beneath(self.root, rel.as_str().as_bytes(), OFlags::PATH | OFlags::CLOEXEC, resolve).ok()?;
         let stat = rustix::fs::fstat(&target).ok()?;
         let real = rustix::fs::readlink(descriptor_path(&target), Vec::new()).ok()?;
         let real = Path::new(OsStr::from_bytes(real.to_bytes())).strip_prefix(self.root.path()).ok()?;
         Some((relative(real.as_os_str().as_bytes())?, stat))
     }
 
-    fn open_dir(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if path.is_empty() {
-            return rustix::fs::openat(self.root, c".", flags, Mode::empty());
-        }
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match self.open_beneath(path, flags, resolve) {
-            // Old kernels and some container filters lack openat2: one component at a time does the same.
-            Err(Errno::NOSYS | Errno::PERM) => {
-                let mut dir: Option<OwnedFd> = None;
-                for name in path.split(|byte| *byte == b'/') {
-                    let above = dir.as_ref().map_or(self.root.as_fd(), |dir| dir.as_fd());
-                    dir = Some(rustix::fs::openat(above, name, flags, Mode::empty())?);
-                }
-                dir.ok_or(Errno::NOENT)
+    /// Opens a directory and says which file system it is on. One on another file system than the root may be the door to
+    /// a drive that is not there any more: it gets the time that a file gets.
+    fn open_dir_in_time(&self, path: &[u8]) -> Result<(OwnedFd, u64), Errno> {
+        let with_device = |fd: OwnedFd| rustix::fs::fstat(&fd).map(|stat| (fd, stat.st_dev));
+        if self.root.is_local() {
+            match open_dir(self.root, path, ResolveFlags::NO_XDEV) {
+                Err(Errno::XDEV) => {}
+                opened => return opened.and_then(with_device),
             }
-            other => other,
         }
+        let (root, path) = (Arc::clone(self.root), path.to_owned());
+        policy::within_deadline(move || open_dir(&root, &path, ResolveFlags::empty()).and_then(with_device))
+            .unwrap_or(Err(Errno::TIMEDOUT))
     }
+}
 
-    fn open_beneath(&self, path: &[u8], flags: OFlags, resolve: ResolveFlags) -> Result<OwnedFd, Errno> {
-        // The kernel answers EAGAIN when a rename elsewhere made it unsure; a few tries are enough in practice.
-        for _ in 0..16 {
-            match rustix::fs::openat2(self.root, path, flags, Mode::empty(), resolve) {
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                other => return other,
-            }
-        }
-        Err(Errno::AGAIN)
+fn open_dir(root: &Root, path: &[u8], more: ResolveFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if path.is_empty() {
+        return rustix::fs::openat(root, c".", flags, Mode::empty());
     }
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | more;
+    match open_beneath(root, path, flags, resolve) {
+        // Old kernels and some container filters lack openat2: one component at a time does the same.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let mut dir: Option<OwnedFd> = None;
+            for name in path.split(|byte| *byte == b'/') {
+                let above = dir.as_ref().map_or(root.as_fd(), |dir| dir.as_fd());
+                dir = Some(rustix::fs::openat(above, name, flags, Mode::empty())?);
+            }
+            dir.ok_or(Errno::NOENT)
+        }
+        other => other,
+    }
+}
+
+fn open_beneath(root: &Root, path: &[u8], flags: OFlags, resolve: ResolveFlags) -> Result<OwnedFd, Errno> {
+    // The kernel answers EAGAIN when a rename elsewhere made it unsure; a few tries are enough in practice.
+    for _ in 0..16 {
+        match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::AGAIN)
 }
 
 /// The names in a directory; its buffers are used again for the next.

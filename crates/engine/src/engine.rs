@@ -35,6 +35,10 @@ const FOREIGN_PROGRESS_AGE: Duration = Duration::from_millis(500);
 const NEW_INDEX_WAIT: Duration = Duration::from_secs(5);
 const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
 
+/// How long the background work may take to stop, and how often it is looked whether it has.
+pub(crate) const STOP_WAIT: Duration = Duration::from_secs(3);
+const STOP_POLL: Duration = Duration::from_millis(2);
+
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     pub root: PathBuf,
@@ -129,13 +133,14 @@ impl Engine {
         let counters = Arc::new(Counters::default());
         let counts = role.index.counts()?;
         counters.set_totals(&counts);
+        let is_built = ingest::has_finished(&role.index)?;
         let shared = Shared {
             config,
             guard,
             embedder,
             counters,
             stopping: AtomicBool::new(false),
-            built: AtomicBool::new(counts.documents > 0),
+            built: AtomicBool::new(is_built),
             outliner: Outliner::default(),
             role: RwLock::new(role),
             answers: Answers::default(),
@@ -196,9 +201,7 @@ impl Engine {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((thread, waker)) = worker {
             waker.wake(Wake::Stop);
-            if thread.join().is_err() {
-                tracing::error!("the indexing thread ended abnormally");
-            }
+            leave(thread, "indexing", STOP_WAIT);
         }
         self.shared.outliner.stop();
     }
@@ -588,6 +591,21 @@ fn open_index(
         }
     }
     Ok(index)
+}
+
+/// Waits for a thread that was told to stop. One that hangs in a read is left behind: what was committed is safe, and
+/// the process can end without it.
+pub(crate) fn leave(thread: JoinHandle<()>, what: &str, patience: Duration) {
+    let started = Instant::now();
+    while !thread.is_finished() {
+        if started.elapsed() >= patience {
+            return tracing::warn!(what, "a thread did not stop in time and is left behind");
+        }
+        std::thread::sleep(STOP_POLL);
+    }
+    if thread.join().is_err() {
+        tracing::error!(what, "a thread ended abnormally");
+    }
 }
 
 /// Runs CPU work off the async threads and lets go of it when the caller does.

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use ingest::IngestError;
 
-use crate::engine::Shared;
+use crate::engine::{STOP_WAIT, Shared, leave};
 
 #[derive(Default)]
 pub(crate) struct Outliner {
@@ -51,9 +51,7 @@ impl Outliner {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((thread, sender)) = running {
             drop(sender);
-            if thread.join().is_err() {
-                tracing::error!("the outlining thread ended abnormally");
-            }
+            leave(thread, "outlining", STOP_WAIT);
         }
     }
 }

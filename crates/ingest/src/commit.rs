@@ -51,10 +51,15 @@ impl Committer<'_> {
         let started = Instant::now();
         let mut published = started;
         let mut pending = Pending::default();
+        let mut is_published = true;
         loop {
-            let wait = pending
-                .since
-                .map_or(Duration::from_secs(3600), |since| BATCH_AGE.saturating_sub(since.elapsed()));
+            let interval = (started.elapsed() / 2).clamp(FIRST_PUBLICATION, RAREST_PUBLICATION);
+            // What is committed becomes visible in time even if nothing follows it: the next file may hang for long.
+            let wait = match pending.since {
+                Some(since) => BATCH_AGE.saturating_sub(since.elapsed()),
+                None if is_published => Duration::from_secs(3600),
+                None => interval.saturating_sub(published.elapsed()),
+            };
             match changes.recv_timeout(wait) {
                 Ok(weighed) => pending.push(weighed),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -62,11 +67,12 @@ impl Committer<'_> {
             }
             if pending.is_due() {
                 self.commit(&mut pending)?;
+                is_published = false;
             }
-            let interval = (started.elapsed() / 2).clamp(FIRST_PUBLICATION, RAREST_PUBLICATION);
-            if published.elapsed() >= interval {
+            if !is_published && published.elapsed() >= interval {
                 self.index.publish()?;
                 published = Instant::now();
+                is_published = true;
             }
         }
         self.commit(&mut pending)?;

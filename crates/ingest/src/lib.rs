@@ -24,5 +24,5 @@ pub use extract::archive::{Entry, Mode as ArchiveMode, Walked};
 pub use extract::{Extraction, Format, Limits as ExtractLimits};
 pub use lang::Parsed;
 pub use outline::{extensions, languages, outline_all, structure, summary};
-pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions};
+pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished};
 pub use text::{FileText, Unshown, read_text};

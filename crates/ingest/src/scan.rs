@@ -26,6 +26,11 @@ const IN_FLIGHT_BYTES: u64 = 48 << 20;
 /// The setting that remembers under which rules the catalog was filled.
 const RULES_SETTING: &str = "ingest_rules";
 
+/// Whether a pass over all files has ended at least once, in this process or an earlier one: it leaves its rules behind.
+pub fn has_finished(index: &Index) -> Result<bool, IndexError> {
+    Ok(index.setting(RULES_SETTING)?.is_some())
+}
+
 #[derive(Debug, Clone)]
 pub struct IngestOptions {
     pub walk: WalkOptions,

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use crate::deny::Denied;
 use crate::policy::Policy;
-use crate::resolve;
 use crate::roots::Root;
+use crate::{patience, resolve};
 
 /// A root and its policy. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -25,9 +25,11 @@ pub struct Guard {
 
 /// A regular file below the root whose real path passed the policy.
 pub struct OpenFile {
-    file: File,
+    file: Arc<File>,
     real_path: RelPath,
     stamp: Stamp,
+    /// It is, or may be, on a file system whose answers can fail to come.
+    may_hang: bool,
 }
 
 /// Why a file was not read. Says nothing about what lies outside the root.
@@ -47,6 +49,28 @@ pub enum OpenError {
     Changed,
     #[error("the file cannot be read: {0}")]
     Io(#[source] io::Error),
+}
+
+/// Why a path could not be opened as it stands.
+enum NotOpened {
+    /// There is a symbolic link in it.
+    Link,
+    Because(OpenError),
+}
+
+impl From<Errno> for NotOpened {
+    fn from(errno: Errno) -> NotOpened {
+        match errno {
+            Errno::LOOP => NotOpened::Link,
+            other => NotOpened::Because(other.into()),
+        }
+    }
+}
+
+impl From<OpenError> for NotOpened {
+    fn from(error: OpenError) -> NotOpened {
+        NotOpened::Because(error)
+    }
 }
 
 /// What shows that a file is not the one it was a moment ago.
@@ -83,21 +107,39 @@ impl Guard {
     /// with links forbidden. So the file that is read is always the one whose path was checked.
     pub fn open(&self, path: &RelPath) -> Result<OpenFile, OpenError> {
         self.policy.check_path(path)?;
-        match self.root.pin(path) {
-            Ok(pinned) => self.open_pinned(pinned, path),
-            Err(Errno::LOOP) => self.open_nofollow(&self.root.real_path(path)?),
-            Err(errno) => Err(errno.into()),
+        match self.open_checked(path) {
+            Ok(file) => Ok(file),
+            Err(NotOpened::Link) => {
+                let (root, linked) = (Arc::clone(&self.root), path.clone());
+                let real =
+                    patience::within_deadline(move || root.real_path(&linked)).map_err(OpenError::Io)??;
+                self.open_nofollow(&real)
+            }
+            Err(NotOpened::Because(error)) => Err(error),
         }
     }
 
     /// Opens a file that a walk found. A symbolic link anywhere in the path is refused.
     pub fn open_nofollow(&self, path: &RelPath) -> Result<OpenFile, OpenError> {
         self.policy.check_path(path)?;
-        self.open_pinned(self.root.pin(path)?, path)
+        self.open_checked(path).map_err(|not_opened| match not_opened {
+            NotOpened::Link => OpenError::OutsideRoot,
+            NotOpened::Because(error) => error,
+        })
+    }
+
+    /// What is on a local file system is opened at once; everything else by a thread that can be left behind.
+    fn open_checked(&self, path: &RelPath) -> Result<OpenFile, NotOpened> {
+        if let Some(pinned) = self.root.pin_local(path)? {
+            return Ok(self.open_pinned(pinned, path, false)?);
+        }
+        let (guard, path) = (self.clone(), path.clone());
+        patience::within_deadline(move || Ok(guard.open_pinned(guard.root.pin(&path)?, &path, true)?))
+            .map_err(OpenError::Io)?
     }
 
     /// Looks at the pinned object before it is opened: opening a device can rewind a tape.
-    fn open_pinned(&self, pinned: OwnedFd, path: &RelPath) -> Result<OpenFile, OpenError> {
+    fn open_pinned(&self, pinned: OwnedFd, path: &RelPath, may_hang: bool) -> Result<OpenFile, OpenError> {
         let before = regular(&pinned)?;
         let opened = match resolve::reopen(pinned.as_fd()) {
             // Without /proc there is no way from a pin to a file but its name.
@@ -108,7 +150,7 @@ impl Guard {
         if (stamp.device, stamp.inode) != (before.device, before.inode) {
             return Err(OpenError::Changed);
         }
-        Ok(OpenFile { file: File::from(opened), real_path: path.clone(), stamp })
+        Ok(OpenFile { file: Arc::new(File::from(opened)), real_path: path.clone(), stamp, may_hang })
     }
 }
 
@@ -133,10 +175,19 @@ impl OpenFile {
 
     /// The first `max_bytes`, to tell what the file is.
     pub fn read_head(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
-        let mut head = Vec::new();
-        self.file.seek(SeekFrom::Start(0)).map_err(OpenError::Io)?;
-        (&self.file).take(max_bytes).read_to_end(&mut head).map_err(OpenError::Io)?;
-        Ok(head)
+        self.waiting(move |file| read_up_to(file, max_bytes, 0))?.map_err(OpenError::Io)
+    }
+
+    /// Does something with the file, within the deadline where it may hang.
+    fn waiting<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&File) -> T + Send + 'static,
+    ) -> Result<T, OpenError> {
+        if !self.may_hang {
+            return Ok(work(&self.file));
+        }
+        let file = Arc::clone(&self.file);
+        patience::within_deadline(move || work(&file)).map_err(OpenError::Io)
     }
 
     /// The whole content, as it was at one moment.
@@ -165,13 +216,23 @@ impl OpenFile {
         if self.stamp.size > max_bytes {
             return Err(OpenError::TooLarge { size: self.stamp.size, limit: max_bytes });
         }
-        let mut content = Vec::with_capacity(usize::try_from(self.stamp.size).unwrap_or(0));
-        self.file.seek(SeekFrom::Start(0)).map_err(OpenError::Io)?;
+        let expected = usize::try_from(self.stamp.size).unwrap_or(0);
         // Never more than the limit, even if the file grows; the stamp shows whether it did.
-        (&self.file).take(max_bytes).read_to_end(&mut content).map_err(OpenError::Io)?;
-        self.stamp = Stamp::of(&rustix::fs::fstat(&self.file)?);
+        let (content, stamp) = self.waiting(move |file| -> Result<(Vec<u8>, Stamp), OpenError> {
+            let content = read_up_to(file, max_bytes, expected).map_err(OpenError::Io)?;
+            Ok((content, Stamp::of(&rustix::fs::fstat(file)?)))
+        })??;
+        self.stamp = stamp;
         Ok(content)
     }
+}
+
+/// From the start, wherever the last read ended.
+fn read_up_to(mut file: &File, max_bytes: u64, expected: usize) -> io::Result<Vec<u8>> {
+    let mut content = Vec::with_capacity(expected);
+    file.seek(SeekFrom::Start(0))?;
+    file.take(max_bytes).read_to_end(&mut content)?;
+    Ok(content)
 }
 
 impl fmt::Debug for OpenFile {
@@ -249,6 +310,7 @@ impl From<OpenError> for Failure {
             OpenError::TooLarge { .. } => ErrorCode::FileTooLarge,
             OpenError::Changed => ErrorCode::ExtractFailed,
             OpenError::Io(cause) if cause.kind() == io::ErrorKind::PermissionDenied => ErrorCode::Forbidden,
+            OpenError::Io(cause) if cause.kind() == io::ErrorKind::TimedOut => ErrorCode::Timeout,
             OpenError::Io(_) => ErrorCode::ExtractFailed,
         };
         Failure::new(code, error.to_string())

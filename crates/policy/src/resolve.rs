@@ -45,6 +45,25 @@ impl Resolver {
         }
     }
 
+    /// Opens like [`Resolver::open`], but crosses into no other file system: `None` where the path leads into one, or
+    /// where that cannot be told without going there.
+    pub(crate) fn open_same_mount(
+        self,
+        directory: BorrowedFd<'_>,
+        path: &str,
+        flags: OFlags,
+    ) -> Result<Option<OwnedFd>, Errno> {
+        match self {
+            Resolver::Kernel => {
+                match beneath(directory, path, flags, ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV) {
+                    Err(Errno::XDEV) => Ok(None),
+                    result => result.map(Some),
+                }
+            }
+            Resolver::Stepwise => Ok(None),
+        }
+    }
+
     /// Pins what a path leads to through symbolic links; EXDEV where one leads out.
     pub(crate) fn pin_following(self, directory: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
         match self {
@@ -52,6 +71,30 @@ impl Resolver {
             Resolver::Stepwise => Err(Errno::LOOP),
         }
     }
+}
+
+/// Whether a directory is on a disk or in the memory of this machine. Everything else (network file systems, FUSE, file
+/// systems that are not known here) may ask somebody who does not answer.
+pub(crate) fn is_local(directory: BorrowedFd<'_>) -> bool {
+    const LOCAL: [u32; 16] = [
+        0xef53,      // ext2, ext3, ext4
+        0x5846_5342, // XFS
+        0x9123_683e, // Btrfs
+        0xca45_1a4e, // bcachefs
+        0xf2f5_2010, // F2FS
+        0x2fc1_2fc1, // ZFS
+        0x794c_7630, // overlay
+        0x0102_1994, // tmpfs
+        0x8584_58f6, // ramfs
+        0x7371_7368, // SquashFS
+        0xe0f5_e1e2, // EROFS
+        0x4d44,      // FAT
+        0x2011_bab0, // exFAT
+        0x7366_746e, // NTFS, in the kernel
+        0x9660,      // ISO 9660
+        0x1501_3346, // UDF
+    ];
+    rustix::fs::fstatfs(directory).is_ok_and(|about| LOCAL.contains(&(about.f_type as u32)))
 }
 
 /// The absolute path of an open file, as the kernel knows it.

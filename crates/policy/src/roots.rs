@@ -18,6 +18,8 @@ pub struct Root {
     path: PathBuf,
     directory: OwnedFd,
     resolver: Resolver,
+    /// The root is on a file system of this machine, whose reads do not hang.
+    is_local: bool,
 }
 
 /// Why a directory cannot be served.
@@ -48,7 +50,8 @@ impl Root {
             .or_else(|_| path.canonicalize())
             .map_err(|source| RootError::Io { path: path.to_owned(), source })?;
         let resolver = Resolver::probe(directory.as_fd());
-        Ok(Root { id: RootId(0), path: canonical, directory, resolver })
+        let is_local = resolve::is_local(directory.as_fd());
+        Ok(Root { id: RootId(0), path: canonical, directory, resolver, is_local })
     }
 
     /// The same root as a further member of a workspace.
@@ -60,6 +63,11 @@ impl Root {
     /// Absolute, without symbolic links, as it was when the root was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the root is on a disk or in the memory of this machine, where no read hangs.
+    pub fn is_local(&self) -> bool {
+        self.is_local
     }
 
     pub fn id(&self) -> RootId {
@@ -79,6 +87,15 @@ impl Root {
     /// Pins the file system object at a path without following any symbolic link.
     pub(crate) fn pin(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
         self.resolver.open(self.directory.as_fd(), path.as_str(), OFlags::PATH)
+    }
+
+    /// Pins like [`Root::pin`] what is on the same local file system as the root; `None` for what is not, or may not be,
+    /// because touching that can take for ever.
+    pub(crate) fn pin_local(&self, path: &RelPath) -> Result<Option<OwnedFd>, Errno> {
+        if !self.is_local {
+            return Ok(None);
+        }
+        self.resolver.open_same_mount(self.directory.as_fd(), path.as_str(), OFlags::PATH)
     }
 
     /// Opens a path for reading without following any symbolic link.

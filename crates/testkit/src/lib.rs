@@ -8,6 +8,7 @@
 pub mod build;
 mod client;
 mod folder;
+mod hanging;
 mod http;
 mod process;
 mod program;
@@ -19,6 +20,7 @@ mod tree;
 
 pub use client::{Client, Era, LEGACY, MODERN, Reply, ToolReply, initialize_params, modern_meta};
 pub use folder::Folder;
+pub use hanging::HangingFiles;
 pub use http::{Connection, Request, Response};
 pub use process::{DEADLINE, Finished, Process};
 pub use program::Program;

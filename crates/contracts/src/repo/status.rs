@@ -48,7 +48,7 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let result = json!({
         "repo_root": status.root,
         "data_dir": status.data_dir,
-        "index_status": if status.is_running { "not_indexed" } else { "ready" },
+        "index_status": if status.is_built || !status.is_running { "ready" } else { "not_indexed" },
         "last_refresh_timestamp": status.last_refresh,
         "indexed_file_count": status.files,
         "enabled_adapters": status.adapters,

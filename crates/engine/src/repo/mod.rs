@@ -25,8 +25,12 @@ pub use search::{RepoHit, RepoHits, Retrieval};
 pub use symbols::{DefinitionFound, Definitions, FileStructure, ReferenceFound, References};
 pub use view::{RepoView, ViewError, default_exclude_globs, default_include_extensions};
 
-/// How long a call waits for the index to be complete before it answers from what there is.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a call waits for the index to be complete before it answers from what there is, and says so: a small folder is
+/// done in a moment, and an answer about all of it is worth that moment.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_SMALL: Duration = Duration::from_secs(5);
+/// So many files are a small folder.
+const SMALL: u64 = 500;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What the operator decided.
@@ -55,6 +59,8 @@ pub struct Repo {
 pub struct RepoStatus {
     pub root: String,
     pub data_dir: String,
+    /// Every file was looked at once, now or before the last restart: what was found then can be searched.
+    pub is_built: bool,
     /// A pass over the files is under way.
     pub is_running: bool,
     /// When the index last caught up with the files on request: RFC 3339.
@@ -98,6 +104,7 @@ impl Repo {
                     Ok(RepoStatus {
                         root: repo.root().display().to_string(),
                         data_dir: repo.config.data_dir.display().to_string(),
+                        is_built: repo.engine.is_built(),
                         is_running: progress.running,
                         last_refresh: last,
                         files,
@@ -116,8 +123,13 @@ impl Repo {
     async fn settled(&self, call: &Call) -> Result<bool, Failure> {
         let shared = self.shared();
         let started = Instant::now();
-        while shared.progress().running {
-            if started.elapsed() >= PATIENCE {
+        loop {
+            let progress = shared.progress();
+            if !progress.running {
+                return Ok(true);
+            }
+            let patience = if progress.scanned <= SMALL { PATIENCE_SMALL } else { PATIENCE };
+            if started.elapsed() >= patience {
                 return Ok(false);
             }
             tokio::select! {
@@ -127,6 +139,5 @@ impl Repo {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
-        Ok(true)
     }
 }

@@ -1,6 +1,7 @@
 //! What is indexed and how it is cut.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use model::DocType;
 
@@ -22,6 +23,7 @@ pub(crate) struct Ingest {
     pub watch: bool,
     /// 0 takes as many as there are cores.
     pub threads: usize,
+    pub read_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,5 +125,9 @@ pub(super) fn ingest(values: &Values) -> Ingest {
             .collect(),
         watch: values.bool(Key::IngestWatch),
         threads: values.int(Key::IngestThreads) as usize,
+        read_timeout: match values.duration(Key::IngestReadTimeout) {
+            Duration::ZERO => Duration::from_secs(30),
+            timeout => timeout,
+        },
     }
 }
