@@ -14,6 +14,7 @@ mod edits;
 mod eval;
 mod fuzz;
 mod licences;
+mod load;
 mod outlines;
 mod process;
 mod sessions;
@@ -38,6 +39,9 @@ cargo xtask COMMAND
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
+  load [--greedy N] [--questions N] [--at-once N] [--rounds N]
+                                   an honest client beside 1000 greedy connections, and the memory after three times
+                                   10000 questions at once, both as ratios
   bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|watched|growth]... [--write]
                                    measure speed as ratios; --peers beside semble, --growth with large folders;
                                    --write puts them in docs/performance.md
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         "crash" => crash::run(&mut args),
         "edits" => edits::run(&mut args),
         "sessions" => sessions::run(&mut args),
+        "load" => load::run(&mut args),
         "bench" => bench::run(&mut args),
         "eval" => eval::run(&mut args),
         "documents" => documents::run(&mut args),

@@ -1,5 +1,6 @@
 //! Puts the parts together: the only file that names concrete providers, stores and servers in one breath.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError>
 
 fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
     let embedder: Arc<dyn Embedder> = Arc::new(TableEmbedder);
+    policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
@@ -198,10 +200,16 @@ pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools
     RepoTools { repo: Repo::new(engine, config), limits: settings.repo.limits }
 }
 
-pub(crate) fn http_config(settings: &Settings, token: &Token, roots: &Arc<Roots>) -> HttpConfig {
+pub(crate) fn http_config(
+    settings: &Settings,
+    token: &Token,
+    roots: &Arc<Roots>,
+    addresses: Vec<SocketAddr>,
+) -> HttpConfig {
     let server = &settings.server;
     HttpConfig {
         listen: server.listen.to_string(),
+        addresses,
         mcp_path: server.mcp_path.clone(),
         auth: match &token.secret {
             Some(secret) => Auth::bearer(SecretToken::new(secret.expose())),
@@ -219,6 +227,7 @@ pub(crate) fn http_config(settings: &Settings, token: &Token, roots: &Arc<Roots>
         session_inactivity: server.session_inactivity_timeout,
         session_max_lifetime: server.session_max_lifetime,
         max_sessions: server.max_sessions,
+        max_connections: memory::max_connections(),
         rate_limit: server
             .rate_limit
             .map(|limit| RateLimit { per_second: limit.requests_per_second, burst: limit.burst }),

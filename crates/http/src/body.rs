@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
 use http_body::Body;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 
 use crate::errors::Refusal;
 
@@ -22,7 +22,13 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads the whole body, or as little of it as tells that it is too long.
+/// How much of a body that is too long is still read, and thrown away: an ordinary client looks for the answer only
+/// after it has sent everything, and a connection closed before that looks to it like a broken one.
+const DRAIN_BYTES: u64 = 16 << 20;
+/// A client that pauses for so long in the middle of such a body is not about to look for an answer.
+const DRAIN_IDLE: Duration = Duration::from_millis(500);
+
+/// Reads the whole body. One that is too long is read to its end all the same, within a bound, and then refused.
 pub(crate) async fn read<B>(
     headers: &HeaderMap,
     body: B,
@@ -30,17 +36,56 @@ pub(crate) async fn read<B>(
     patience: Duration,
 ) -> Result<Bytes, Refusal>
 where
-    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    B: Body<Data = Bytes> + Unpin,
 {
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > limit as u64) {
+        // A client that asks first has not sent anything yet and need not.
+        let asks_first = headers.contains_key(EXPECT);
+        if !asks_first && announced.is_some_and(|length| length <= DRAIN_BYTES) {
+            let _ = tokio::time::timeout(patience, drain(body)).await;
+        }
         return Err(Refusal::TooLarge { limit });
     }
-    match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
-        Err(_) => Err(Refusal::BodyTooSlow),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit }),
-        Ok(Err(_)) => Err(Refusal::BodyBroken),
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+    tokio::time::timeout(patience, collect(body, limit)).await.unwrap_or(Err(Refusal::BodyTooSlow))
+}
+
+async fn collect<B>(mut body: B, limit: usize) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut first = Bytes::new();
+    let mut rest = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Refusal::BodyBroken)?.into_data() else { continue };
+        if first.len() + rest.len() + data.len() > limit {
+            drop((first, rest));
+            drain(body).await;
+            return Err(Refusal::TooLarge { limit });
+        }
+        // Most bodies arrive in one piece, which need not be copied.
+        if first.is_empty() && rest.is_empty() {
+            first = data;
+        } else {
+            rest.reserve(first.len() + data.len());
+            rest.extend_from_slice(&std::mem::take(&mut first));
+            rest.extend_from_slice(&data);
+        }
+    }
+    Ok(if rest.is_empty() { first } else { rest.into() })
+}
+
+/// Reads the rest, up to the bound, and keeps nothing of it.
+async fn drain<B>(mut body: B)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut drained = 0;
+    while let Ok(Some(Ok(frame))) = tokio::time::timeout(DRAIN_IDLE, body.frame()).await {
+        drained += frame.data_ref().map_or(0, Bytes::len) as u64;
+        if drained > DRAIN_BYTES {
+            return;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whose address a request comes from, behind trusted proxies too.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::HeaderMap;
@@ -18,9 +18,6 @@ pub struct Network {
 pub struct BadNetwork(pub String);
 
 impl Network {
-    pub const LOOPBACK_V4: Network = Network { address: IpAddr::V4(Ipv4Addr::LOCALHOST), prefix: 32 };
-    pub const LOOPBACK_V6: Network = Network { address: IpAddr::V6(Ipv6Addr::LOCALHOST), prefix: 128 };
-
     /// `None` when the prefix is longer than the address.
     pub fn new(address: IpAddr, prefix: u8) -> Option<Network> {
         let bits = if address.is_ipv4() { 32 } else { 128 };

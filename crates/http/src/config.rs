@@ -1,5 +1,6 @@
 //! What the edge is told: where to listen, whom to trust, and how much of anything to accept.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ const DEFAULT_INACTIVITY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct HttpConfig {
     /// `host:port`; port 0 takes a free one.
     pub listen: String,
+    /// What `listen` stands for, from [`resolve`](crate::resolve); looked up by `bind` when empty.
+    pub addresses: Vec<SocketAddr>,
     /// Where the MCP endpoint is, and what [`Bound::url`](crate::Bound::url) ends with.
     pub mcp_path: String,
     pub auth: Auth,
@@ -40,7 +43,7 @@ pub struct HttpConfig {
     pub max_connections: usize,
     /// Applies to the public only; `None` switches it off.
     pub rate_limit: Option<RateLimit>,
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Peers whose `X-Forwarded-For` is believed. None unless the operator names them: any client can send that header.
     pub trusted_proxies: Vec<Network>,
     pub timeouts: Timeouts,
     /// How long running calls may go on after the server was told to stop.
@@ -75,6 +78,7 @@ impl Default for HttpConfig {
     fn default() -> HttpConfig {
         HttpConfig {
             listen: "127.0.0.1:0".into(),
+            addresses: Vec::new(),
             mcp_path: "/mcp".into(),
             auth: Auth::None,
             public: false,
@@ -91,9 +95,9 @@ impl Default for HttpConfig {
             max_sessions: 10_000,
             max_awake_sessions: 64,
             max_body_bytes: 1024 * 1024,
-            max_connections: 10_000,
+            max_connections: 16_384,
             rate_limit: Some(RateLimit { per_second: 60, burst: 20 }),
-            trusted_proxies: vec![Network::LOOPBACK_V4, Network::LOOPBACK_V6],
+            trusted_proxies: Vec::new(),
             timeouts: Timeouts::default(),
             shutdown_grace: Duration::from_secs(5),
             clock: Arc::new(SystemClock),

@@ -1,4 +1,4 @@
-//! One connection's patience: how long its next request may trickle in, and its answers lie unread.
+//! One connection's patience: how long its next request may trickle in, and how slowly its answers may be read.
 
 use std::io;
 use std::pin::Pin;
@@ -10,6 +10,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use crate::unsent::Unsent;
+
+/// A client that takes less than this of an answer in the whole time it has does not read it.
+const FAIR_PIECE: usize = 64 * 1024;
+
 /// A stream that gives up on clients which send headers or read answers too slowly.
 ///
 /// The HTTP library has one timer for headers, and it also runs between requests; so it serves as the longer idle
@@ -19,6 +24,9 @@ pub(crate) struct Patient<S> {
     phase: Arc<Phase>,
     head: Patience,
     write: Patience,
+    /// Bytes written since the time for writing began.
+    moved: usize,
+    unsent: Arc<Unsent>,
 }
 
 /// Where a connection stands in its current request, shared with the service that answers it.
@@ -39,11 +47,11 @@ struct Patience {
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(inner: S, head: Duration, write: Duration) -> Patient<S> {
+    pub(crate) fn new(inner: S, head: Duration, write: Duration, unsent: Arc<Unsent>) -> Patient<S> {
         let mut head = Patience::new(head);
         // A client that connects and says nothing is late already.
         head.start();
-        Patient { inner, phase: Arc::default(), head, write: Patience::new(write) }
+        Patient { inner, phase: Arc::default(), head, write: Patience::new(write), moved: 0, unsent }
     }
 
     /// What the service of this connection needs to begin an [`Exchange`].
@@ -103,9 +111,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
         if this.phase.head_done.swap(false, Ordering::Relaxed) {
             this.head.stop();
         }
+        let before = buffer.filled().len();
         match Pin::new(&mut this.inner).poll_read(context, buffer) {
             Poll::Pending => this.head.wait(context),
             Poll::Ready(result) => {
+                if buffer.filled().len() > before {
+                    this.unsent.arrived();
+                }
                 if !this.phase.serving.load(Ordering::Relaxed) {
                     this.head.start();
                 }
@@ -116,18 +128,49 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Patient<S> {
-    fn timed<T>(
+    /// Writes, and lets time run while the client takes nothing, or next to nothing.
+    fn writing(
         &mut self,
         context: &mut Context<'_>,
-        operation: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        let polled = operation(Pin::new(&mut self.inner), context);
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = write(Pin::new(&mut self.inner), context);
+        match &polled {
+            Poll::Pending => {
+                self.write.start();
+                return self.write.wait(context);
+            }
+            Poll::Ready(Ok(written)) => {
+                self.unsent.took(*written);
+                self.moved += *written;
+                if self.moved >= FAIR_PIECE {
+                    self.caught_up();
+                }
+            }
+            Poll::Ready(Err(_)) => {}
+        }
+        polled
+    }
+
+    /// Waits until everything that was written has left.
+    fn finishing(
+        &mut self,
+        context: &mut Context<'_>,
+        finish: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<()>>,
+    ) -> Poll<io::Result<()>> {
+        let polled = finish(Pin::new(&mut self.inner), context);
         if polled.is_pending() {
             self.write.start();
             return self.write.wait(context);
         }
-        self.write.stop();
+        self.caught_up();
         polled
+    }
+
+    fn caught_up(&mut self) {
+        self.moved = 0;
+        self.write.stop();
+        self.unsent.move_on();
     }
 }
 
@@ -137,7 +180,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.timed(context, |inner, context| inner.poll_write(context, bytes))
+        self.writing(context, |inner, context| inner.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
@@ -145,7 +188,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.timed(context, |inner, context| inner.poll_write_vectored(context, slices))
+        self.writing(context, |inner, context| inner.poll_write_vectored(context, slices))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -153,10 +196,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.timed(context, |inner, context| inner.poll_flush(context))
+        self.finishing(context, |inner, context| inner.poll_flush(context))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.timed(context, |inner, context| inner.poll_shutdown(context))
+        self.finishing(context, |inner, context| inner.poll_shutdown(context))
     }
 }

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -37,6 +38,8 @@ use crate::reply::Reply;
 use crate::sessions::{
     BadHandshake, Door, Full as TableFull, Gone, Handshake, NotAwake, SessionLimits, Sessions, Visit,
 };
+use crate::turns::{ClientKey, TurnLimits, Turns};
+use crate::unsent::Unsent;
 use crate::{body, cors};
 
 pub(crate) struct Edge<H> {
@@ -53,6 +56,9 @@ pub(crate) struct Edge<H> {
     stopped: CancellationToken,
     vitals: Arc<dyn Vitals>,
     is_exposed: bool,
+    /// An operator who forgot to name a proxy is told once.
+    proxy_hinted: AtomicBool,
+    turns: Arc<Turns>,
 }
 
 /// One MCP server at one path, as the caller gives it.
@@ -112,7 +118,7 @@ where
         let limit = config.rate_limit.filter(|_| exposed);
         Ok(Edge {
             hosts,
-            origins: Origins::new(&config.allowed_origins)?,
+            origins: Origins::new(&config.allowed_origins, config.tls.is_some())?,
             gate: Gate::new(&config.auth),
             limiter: limit.map(|limit| Limiter::new(limit, config.clock.clone())),
             trusted_proxies: config.trusted_proxies.clone(),
@@ -124,6 +130,8 @@ where
             stopped: ends.stopped.clone(),
             vitals: config.vitals.clone(),
             is_exposed: exposed,
+            proxy_hinted: AtomicBool::new(false),
+            turns: Turns::new(TurnLimits::default()),
         })
     }
 
@@ -131,14 +139,28 @@ where
         &self.sessions
     }
 
-    pub(crate) async fn handle(&self, peer: IpAddr, request: Request<Incoming>) -> Response<Reply> {
+    pub(crate) fn turns(&self) -> &Arc<Turns> {
+        &self.turns
+    }
+
+    /// Whether many clients may stand behind this peer.
+    pub(crate) fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|network| network.contains(peer.to_canonical()))
+    }
+
+    pub(crate) async fn handle(
+        &self,
+        peer: IpAddr,
+        connection: &Arc<Unsent>,
+        request: Request<Incoming>,
+    ) -> Response<Reply> {
         if !self.hosts.admit(request.uri(), request.headers()) {
             return harden(Refusal::ForbiddenHost.respond(None));
         }
         let Ok(origin) = self.origins.admit(request.headers()) else {
             return harden(Refusal::ForbiddenOrigin.respond(None));
         };
-        let mut response = match self.route(peer, request).await {
+        let mut response = match self.route(peer, connection, request).await {
             Ok(response) => response,
             Err(Refused { refusal, id }) => refusal.respond(id.as_ref()),
         };
@@ -148,7 +170,12 @@ where
         harden(response)
     }
 
-    async fn route(&self, peer: IpAddr, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
+    async fn route(
+        &self,
+        peer: IpAddr,
+        connection: &Arc<Unsent>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Reply>, Refused> {
         let path = request.uri().path();
         if let Some(probe) = Probe::at(path) {
             Probe::check(request.method())?;
@@ -165,7 +192,7 @@ where
         let sender = self.identify(peer, request.headers(), mount)?;
         message::check_headers(request.headers())?;
         let mut response = match *request.method() {
-            Method::POST => self.post(sender, request).await,
+            Method::POST => self.post(sender, connection, request).await,
             Method::GET => self.get(sender, request).await,
             Method::DELETE => Ok(self.delete(sender, request.headers())?),
             _ => Err(Refusal::MethodNotAllowed { allow: cors::METHODS }.into()),
@@ -188,6 +215,15 @@ where
     /// A credential first, then the rate. Guessing credentials costs as much as asking questions.
     fn identify(&self, peer: IpAddr, headers: &HeaderMap, mount: usize) -> Result<Sender, Refusal> {
         let address = client_address(peer, headers, &self.trusted_proxies);
+        if self.trusted_proxies.is_empty()
+            && headers.contains_key("x-forwarded-for")
+            && !self.proxy_hinted.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                %peer,
+                "X-Forwarded-For is ignored: if this address is a proxy of yours, name it in server.trusted_proxies"
+            );
+        }
         let identity = self.gate.identify(headers);
         if self.limiter.as_ref().is_some_and(|limiter| !limiter.admit(address)) {
             return Err(Refusal::RateLimited);
@@ -196,11 +232,19 @@ where
         Ok(Sender { identity, address, mount })
     }
 
-    async fn post(&self, sender: Sender, request: Request<Incoming>) -> Result<Response<Reply>, Refused> {
+    async fn post(
+        &self,
+        sender: Sender,
+        connection: &Arc<Unsent>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Reply>, Refused> {
         let (mut parts, body) = request.into_parts();
         body::check_type(&parts.headers)?;
         let wants = accept::of_post(&parts.headers)?;
         let bytes = body::read(&parts.headers, body, self.max_body_bytes, self.body_patience).await?;
+        let client = ClientKey { identity: sender.identity.clone(), address: sender.address };
+        connection.belongs_to(&client);
+        let turn = self.turns.take(&client, connection.begin()).await;
         let mut message = Message::read(&bytes, &parts.headers)?;
         if message.stateless
             && let Some(answer) = self.answer_directly(&sender, &parts.headers, &mut message).await
@@ -208,6 +252,8 @@ where
             return answer.map_err(|refusal| Refused { refusal, id: message.id });
         }
         parts.headers.insert(ACCEPT, accept::BOTH);
+        // Media types have no case, but the MCP transport compares this one as it is written.
+        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let answer = if message.stateless {
             parts.headers.remove(SESSION_ID);
             self.post_stateless(&sender, &message, parts, bytes, wants).await
@@ -217,7 +263,11 @@ where
         } else {
             self.post_in_session(&sender, &message, parts, bytes, wants).await
         };
-        answer.map_err(|refusal| Refused { refusal, id: message.id })
+        // A subscription has no end; it is not work.
+        let works = !message.is("subscriptions/listen");
+        answer
+            .map(|response| if works { response.map(|reply| reply.working(turn)) } else { response })
+            .map_err(|refusal| Refused { refusal, id: message.id })
     }
 
     /// The short way, for requests that need nothing of the MCP transport. Its answers are documents, which every

@@ -21,11 +21,20 @@ pub(crate) struct Authority {
     pub(crate) port: Option<u16>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Host {
     /// In lower case.
     Name(String),
     Address(IpAddr),
+}
+
+impl Host {
+    pub(crate) fn is_loopback(&self) -> bool {
+        match self {
+            Host::Name(name) => name == "localhost",
+            Host::Address(address) => address.is_loopback(),
+        }
+    }
 }
 
 impl Hosts {

@@ -10,7 +10,7 @@ pub(crate) struct Origins {
     allowed: Vec<Allowed>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Allowed {
     scheme: Scheme,
     host: Host,
@@ -28,8 +28,10 @@ enum Scheme {
 pub(crate) struct OriginRefused;
 
 impl Origins {
-    pub(crate) fn new(entries: &[String]) -> Result<Origins, HttpError> {
-        let allowed = entries
+    /// Under TLS a page of this machine is one that was fetched by HTTPS: then an allowed loopback origin is allowed with
+    /// that scheme, too.
+    pub(crate) fn new(entries: &[String], tls: bool) -> Result<Origins, HttpError> {
+        let mut allowed: Vec<Allowed> = entries
             .iter()
             .map(|entry| {
                 let text = entry.trim().trim_end_matches('/');
@@ -43,6 +45,14 @@ impl Origins {
                 Ok(Allowed { scheme, host, port })
             })
             .collect::<Result<_, HttpError>>()?;
+        if tls {
+            let secure: Vec<Allowed> = allowed
+                .iter()
+                .filter(|origin| origin.scheme == Scheme::Http && origin.host.is_loopback())
+                .map(|origin| Allowed { scheme: Scheme::Https, ..origin.clone() })
+                .collect();
+            allowed.extend(secure);
+        }
         Ok(Origins { allowed })
     }
 
@@ -99,9 +109,11 @@ mod tests {
 
     #[test]
     fn d124_entry_without_port_admits_any_port() {
-        let origins =
-            Origins::new(&["http://localhost".into(), "http://[::1]".into(), "https://a.example:*".into()])
-                .unwrap();
+        let origins = Origins::new(
+            &["http://localhost".into(), "http://[::1]".into(), "https://a.example:*".into()],
+            false,
+        )
+        .unwrap();
         for good in ["http://localhost", "http://localhost:5173", "http://[::1]:8080", "https://a.example:9"]
         {
             assert!(admits(&origins, good.as_bytes()), "{good}");
@@ -111,9 +123,23 @@ mod tests {
     }
 
     #[test]
+    fn d124_under_tls_a_page_of_this_machine_comes_by_https() {
+        let entries = ["http://localhost".into(), "http://127.0.0.1:8080".into(), "http://a.example".into()];
+        let origins = Origins::new(&entries, true).unwrap();
+        for good in
+            ["https://localhost", "https://localhost:8443", "https://127.0.0.1:8080", "http://localhost"]
+        {
+            assert!(admits(&origins, good.as_bytes()), "{good}");
+        }
+        for bad in ["https://a.example", "https://127.0.0.1:8081", "https://localhost.evil.com"] {
+            assert!(!admits(&origins, bad.as_bytes()), "{bad}");
+        }
+    }
+
+    #[test]
     fn m8_origin_table() {
         let origins =
-            Origins::new(&["http://localhost:8080".into(), "https://a.example:443".into()]).unwrap();
+            Origins::new(&["http://localhost:8080".into(), "https://a.example:443".into()], false).unwrap();
         assert!(admits(&origins, b"http://localhost:8080"));
         assert!(admits(&origins, b"https://a.example"));
         let bad: [&[u8]; 18] = [
@@ -148,7 +174,7 @@ mod tests {
     #[test]
     fn bad_entries_are_named() {
         for bad in ["*", "null", "localhost", "ftp://x", "http://", "http://a/b"] {
-            let error = Origins::new(&[bad.into()]).err().unwrap().to_string();
+            let error = Origins::new(&[bad.into()], false).err().unwrap().to_string();
             assert!(error.contains(&format!("{bad:?}")), "{error}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -12,6 +13,8 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::connection::Exchange;
 use crate::sessions::Visit;
+use crate::turns::Turn;
+use crate::unsent::Unsent;
 
 pub(crate) struct Reply {
     inner: BoxBody<Bytes, Infallible>,
@@ -21,6 +24,10 @@ pub(crate) struct Reply {
     visit: Option<Visit>,
     /// The connection is serving until its answer is out.
     exchange: Option<Exchange>,
+    /// The request is worked on until its answer is complete.
+    turn: Option<Turn>,
+    /// Counts what the connection is given to send.
+    unsent: Option<Arc<Unsent>>,
 }
 
 impl Reply {
@@ -33,7 +40,7 @@ impl Reply {
     }
 
     pub(crate) fn stream(inner: BoxBody<Bytes, Infallible>) -> Reply {
-        Reply { inner, until: None, visit: None, exchange: None }
+        Reply { inner, until: None, visit: None, exchange: None, turn: None, unsent: None }
     }
 
     /// For streams with no end of their own, which would otherwise keep a stopping server waiting.
@@ -47,8 +54,15 @@ impl Reply {
         self
     }
 
-    pub(crate) fn during(mut self, exchange: Exchange) -> Reply {
+    pub(crate) fn during(mut self, exchange: Exchange, unsent: &Arc<Unsent>) -> Reply {
         self.exchange = Some(exchange);
+        self.unsent = Some(Arc::clone(unsent));
+        self
+    }
+
+    /// For answers that come piece by piece: the work goes on while they are sent.
+    pub(crate) fn working(mut self, turn: Turn) -> Reply {
+        self.turn = Some(turn);
         self
     }
 }
@@ -67,6 +81,11 @@ impl Body for Reply {
             && until.as_mut().poll(context).is_ready()
         {
             return Poll::Ready(None);
+        }
+        if let (Poll::Ready(Some(Ok(frame))), Some(unsent)) = (&polled, &self.unsent)
+            && let Some(data) = frame.data_ref()
+        {
+            unsent.given(data.len());
         }
         polled
     }

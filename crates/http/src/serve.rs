@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use mcp::Direct;
 use rmcp::ServerHandler;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -23,7 +22,10 @@ use crate::connection::{Exchange, Patient};
 use crate::edge::{Edge, Ends, Mount};
 use crate::errors::HttpError;
 use crate::host::Hosts;
+use crate::seats::Seats;
 use crate::tls;
+use crate::turns::Turns;
+use crate::unsent::Unsent;
 
 /// Request line and headers together. The longest honest ones carry a token and a few MCP headers.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -39,22 +41,38 @@ pub struct Bound {
     tls: Option<TlsAcceptor>,
 }
 
+/// Connections that may wait to be accepted: a burst of a thousand clients must not run into the retries of TCP, which
+/// take a second. The system may allow fewer (`net.core.somaxconn`).
+const BACKLOG: u32 = 4096;
+
+/// Bytes of an answer that the system takes before the client has read any. Enough to keep a fast connection busy.
+const SEND_BUFFER: u32 = 512 * 1024;
+
+/// The addresses that `host:port` stands for. A process that gives up access to the rest of the system asks before that:
+/// looking up a name reads the system's own files.
+pub fn resolve(listen: &str) -> Result<Vec<SocketAddr>, HttpError> {
+    split_listen(listen)?;
+    let found = listen.to_socket_addrs().map(Vec::from_iter);
+    match found {
+        Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+        Ok(_) => Err(cannot_listen(listen, io::ErrorKind::AddrNotAvailable.into())),
+        Err(error) => Err(HttpError::Bind {
+            address: listen.to_owned(),
+            hint: "this name has no address here; give an address such as 127.0.0.1",
+            source: error,
+        }),
+    }
+}
+
 /// Opens the listening socket and reads the TLS files.
 pub async fn bind(config: HttpConfig) -> Result<Bound, HttpError> {
     config.check()?;
     let listen_host = split_listen(&config.listen)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
-    let failed = |source: io::Error| HttpError::Bind {
-        address: config.listen.clone(),
-        hint: match source.kind() {
-            io::ErrorKind::AddrInUse => "choose another port, or port 0 for a free one",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; choose a higher one",
-            io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
-            _ => "check the address",
-        },
-        source,
-    };
-    let listener = TcpListener::bind(&config.listen).await.map_err(failed)?;
+    let addresses =
+        if config.addresses.is_empty() { resolve(&config.listen)? } else { config.addresses.clone() };
+    let failed = |source: io::Error| cannot_listen(&config.listen, source);
+    let listener = listen(&addresses).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let bound = Bound { config, listener, address, listen_host, tls };
     if bound.is_exposed() && matches!(bound.config.auth, crate::Auth::None) && !bound.config.allow_insecure {
@@ -65,6 +83,37 @@ pub async fn bind(config: HttpConfig) -> Result<Bound, HttpError> {
     }
     bound.hosts()?;
     Ok(bound)
+}
+
+/// Listens on the first of the addresses that can be had.
+fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        let listened = (|| {
+            let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+            // A port that a server of ours has just left is free again.
+            socket.set_reuseaddr(true)?;
+            // What the system buffers of an answer that nobody reads costs memory as much as what we do.
+            socket.set_send_buffer_size(SEND_BUFFER)?;
+            socket.bind(*address)?;
+            socket.listen(BACKLOG)
+        })();
+        match listened {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+fn cannot_listen(listen: &str, source: io::Error) -> HttpError {
+    let hint = match source.kind() {
+        io::ErrorKind::AddrInUse => "choose another port, or port 0 for a free one",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; choose a higher one",
+        io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
+        _ => "check the address",
+    };
+    HttpError::Bind { address: listen.to_owned(), hint, source }
 }
 
 impl Bound {
@@ -117,7 +166,14 @@ impl Bound {
         let ends = Ends { stopping: CancellationToken::new(), stopped: CancellationToken::new() };
         let edge = Arc::new(Edge::new(&self.config, self.hosts()?, self.is_exposed(), mounts, &ends)?);
         let sweeper = tokio::spawn(sweep(edge.clone(), self.config.after_burst, ends.stopped.clone()));
+        let queue = tokio::spawn(ends.stopped.clone().run_until_cancelled_owned(edge.turns().clone().keep()));
         let connections = TaskTracker::new();
+        let tidier = tokio::spawn(tidy(
+            edge.turns().clone(),
+            connections.clone(),
+            self.config.after_burst,
+            ends.stopped.clone(),
+        ));
         self.accept(&edge, &ends, &connections, &cancel).await;
 
         ends.stopping.cancel();
@@ -131,7 +187,7 @@ impl Bound {
         ends.stopped.cancel();
         edge.sessions().close_all();
         connections.wait().await;
-        let _ = sweeper.await;
+        let _ = tokio::join!(sweeper, queue, tidier);
         Ok(())
     }
 
@@ -144,22 +200,28 @@ impl Bound {
     ) where
         H: ServerHandler + Direct + Clone + Send + Sync + 'static,
     {
-        let seats = Arc::new(Semaphore::new(self.config.max_connections));
+        let seats = Seats::new(self.config.max_connections);
         loop {
             let accepted = tokio::select! {
                 () = cancel.cancelled() => return,
                 accepted = async {
-                    let seat = seats.clone().acquire_owned().await;
-                    (seat, self.listener.accept().await)
+                    let permit = seats.free().await;
+                    (permit, self.listener.accept().await)
                 } => accepted,
             };
-            let (seat, (stream, peer)) = match accepted {
-                (seat, Ok(connection)) => (seat, connection),
+            let (permit, (stream, peer)) = match accepted {
+                (Some(permit), Ok(connection)) => (permit, connection),
+                // The seats last as long as this loop.
+                (None, Ok(_)) => return,
                 (_, Err(error)) => {
                     tracing::warn!(%error, "cannot take a connection");
                     tokio::time::sleep(OUT_OF_FILES).await;
                     continue;
                 }
+            };
+            let Some(seat) = seats.take(permit, peer.ip(), edge.is_proxy(peer.ip())) else {
+                tracing::debug!(peer = %peer.ip(), "a connection was refused: this address has its share of them");
+                continue;
             };
             let connection = Connection {
                 edge: edge.clone(),
@@ -207,13 +269,15 @@ where
     }
 
     async fn speak<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) {
-        let stream = Patient::new(stream, self.timeouts.head, self.timeouts.write);
+        let open = Open(Unsent::new(self.edge.turns().clone()));
+        let unsent = &open.0;
+        let stream = Patient::new(stream, self.timeouts.head, self.timeouts.write, unsent.clone());
         let phase = stream.phase();
         let service = service_fn(|request| {
             let exchange = Exchange::begin(&phase);
             async move {
-                let response = self.edge.handle(self.peer, request).await;
-                Ok::<_, Infallible>(response.map(|reply| reply.during(exchange)))
+                let response = self.edge.handle(self.peer, unsent, request).await;
+                Ok::<_, Infallible>(response.map(|reply| reply.during(exchange, unsent)))
             }
         });
         let connection = http1::Builder::new()
@@ -224,12 +288,24 @@ where
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
             result = connection.as_mut() => return report(result),
+            () = unsent.given_up() => {
+                return tracing::info!(peer = %self.peer, "a connection was closed: its client does not read its answers");
+            }
             () = self.ends.stopping.cancelled() => connection.as_mut().graceful_shutdown(),
         }
         tokio::select! {
             result = connection.as_mut() => report(result),
             () = self.ends.stopped.cancelled() => {}
         }
+    }
+}
+
+/// A connection that is open; whatever ends it, what it still had to send is no longer held.
+struct Open(Arc<Unsent>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.closed();
     }
 }
 
@@ -250,6 +326,25 @@ where
     while stopped.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
         if edge.sessions().sweep() >= BURST {
             after_burst();
+        }
+    }
+}
+
+/// So many connections and requests at once were a burst.
+const MANY: usize = 64;
+/// How often to look whether a burst is over.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Tidies up when a burst of connections or requests is over: what served it is not needed again soon.
+async fn tidy(turns: Arc<Turns>, connections: TaskTracker, after_burst: fn(), stopped: CancellationToken) {
+    let mut peak = 0;
+    while stopped.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
+        let busy = connections.len() + turns.load();
+        peak = peak.max(busy).max(turns.take_peak());
+        if peak >= MANY && busy <= peak / 4 {
+            peak = busy;
+            // Walking the whole heap takes a while, and others are waiting for this thread.
+            let _ = tokio::task::spawn_blocking(after_burst).await;
         }
     }
 }

@@ -30,6 +30,9 @@ pub trait Direct {
     ) -> Option<impl Future<Output = Option<Bytes>> + Send>;
 }
 
+/// Writing a longer text as JSON takes milliseconds, in which the connections of others would wait.
+const LARGE: usize = 64 * 1024;
+
 const REVISION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 impl Direct for McpServer {
@@ -52,7 +55,11 @@ impl Direct for McpServer {
         let id = id.clone();
         Some(async move {
             let result = self.run(&name, arguments, context).await?.ok()?;
-            serde_json::to_vec(&Answer::new(&id, &result, self.identity())).ok().map(Bytes::from)
+            let is_large = result.content.iter().map(String::len).sum::<usize>() > LARGE;
+            let identity = self.identity().clone();
+            let encode =
+                move || serde_json::to_vec(&Answer::new(&id, &result, &identity)).ok().map(Bytes::from);
+            if is_large { tokio::task::spawn_blocking(encode).await.ok()? } else { encode() }
         })
     }
 }

@@ -65,7 +65,11 @@ impl Server {
             }
             let data = event["data"].clone();
             let url = data["url"].as_str().expect("connection.data.url");
-            let (address, path) = split_url(url);
+            let (mut address, path) = split_url(url);
+            // A server on all addresses is reached on loopback.
+            if let Some(listen) = data["listen"].as_str() {
+                address = listen.replace("0.0.0.0", "127.0.0.1");
+            }
             let token = match data["token_source"].as_str() {
                 Some("none") => None,
                 Some("file") => Some(PathBuf::from(data["token_file"].as_str().expect("token_file"))),
@@ -304,6 +308,5 @@ impl Client for HttpClient {
 fn split_url(url: &str) -> (String, String) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
-    // A server on all interfaces is reached on loopback.
-    (address.replace("0.0.0.0", "127.0.0.1"), format!("/{path}"))
+    (address.to_owned(), format!("/{path}"))
 }

@@ -1,6 +1,7 @@
 //! `dir2mcp up`: serve first, index in the background.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dir2mcp_http::HttpError;
 use engine::Event;
@@ -21,8 +22,12 @@ use crate::secrets::token;
 use crate::signals::StopSignals;
 use crate::wire;
 
+const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(2);
+
 pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
+    memory::prepare();
+    memory::raise_open_files();
     let reporter = Arc::new(Reporter::new(&settings.output));
     for warning in &loaded.warnings {
         reporter.warn(warning);
@@ -36,6 +41,8 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     }
     render::write_snapshot(loaded, &token.source).map_err(|error| state_exit(loaded, &error))?;
 
+    // Looking up a name reads files of the system, which the confined process cannot.
+    let addresses = dir2mcp_http::resolve(&settings.server.listen.to_string())?;
     // Before the first thread: a thread that already runs would stay free.
     let confined = policy::confine(&wire::confinement(settings));
     let roots = wire::open_roots(settings)?;
@@ -49,10 +56,14 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     for (path, why) in roots.away() {
         reporter.warn(&format!("the root {} is not served: {why}", path.display()));
     }
-    let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(async {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        // Idle threads keep memory; starting one takes less time than any call.
+        .thread_keep_alive(BLOCKING_THREAD_IDLE)
+        .build()?;
+    let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
-        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, &roots)).await?;
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, &roots, addresses)).await?;
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
@@ -106,7 +117,10 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
             .map_err(|error| Exit::generic(error.to_string()))?;
         reporter.event(Level::Info, "server_stopped", json!({}));
         outcome.and(served.map_err(Exit::from))
-    })
+    });
+    // A call that hangs in a read must not keep the process.
+    runtime.shutdown_background();
+    served
 }
 
 /// Tells the outside what the background work says; a fatal end becomes the exit of the process.

@@ -125,8 +125,8 @@ pub(crate) const UNUSED_ENV: &[&str] = &["DIR2MCP_HEALTH_CHECK_INTERVAL"];
 pub(crate) const TOOL_SETS: &[&str] = &["dir2mcp", "repo", "cleats", "files", "smart"];
 pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp", "repo", "smart"];
 
-pub(crate) const PROTOCOL_VERSIONS: &[&str] =
-    &["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// Newest first; a test holds them equal to what the MCP server serves.
+pub(crate) const PROTOCOL_VERSIONS: &[&str] = &["2026-07-28", "2025-11-25", "2025-06-18", "2024-11-05"];
 
 macro_rules! keys {
     ($(
@@ -218,6 +218,8 @@ keys! {
     IngestWatch "ingest.watch": Bool, Preset::Bool(true), Never;
     /// Threads that index; 0 takes as many as there are cores.
     IngestThreads "ingest.threads": Int { min: 0, max: 1024 }, Preset::Int(0), Never;
+    /// How long one file may take to be opened or read where that can hang: network drives, FUSE, cloud placeholders.
+    IngestReadTimeout "ingest.read_timeout": Duration, Preset::Text("30s"), Never;
 
     /// Longest chunk of prose, in characters.
     ChunkingMaxChars "chunking.max_chars": Int { min: 200, max: 100_000 }, Preset::Int(2500), Never;
@@ -329,8 +331,8 @@ keys! {
     /// Requests from one address at once, when public; 0 switches the limit off.
     ServerRateLimitBurst "server.rate_limit.burst": Int { min: 0, max: 1_000_000 }, Preset::Int(20), LargerOrZero,
         env "DIR2MCP_RATE_LIMIT_BURST";
-    /// Proxies whose X-Forwarded-For is believed.
-    ServerTrustedProxies "server.trusted_proxies": List, Preset::List(&["127.0.0.1/32", "::1/128"]), MoreItems,
+    /// Proxies whose X-Forwarded-For is believed, such as 127.0.0.1 for one on this machine; without any, the header is ignored.
+    ServerTrustedProxies "server.trusted_proxies": List, Preset::List(&[]), MoreItems,
         env "DIR2MCP_TRUSTED_PROXIES";
 
     /// Where the repository tools keep their audit log and the last bundle: `.repo_mcp` when they are served alone, else

@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::safe;
 use super::safe::escape_json;
 use super::style::{self, Ink};
+use super::{reach, safe};
 use crate::config::files;
-use crate::config::settings::Server;
+use crate::config::settings::{Listen, Server};
 use crate::secrets::token::TokenSource;
 
 /// The name of the file in the state directory.
@@ -24,6 +24,10 @@ pub(crate) const FILE_NAME: &str = "connection.json";
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     pub url: String,
+    /// Further URLs of a server that listens on every address of this machine.
+    pub other_urls: Vec<String>,
+    /// Where such a server listens: an address for all.
+    pub listens_on_all: Option<SocketAddr>,
     pub protocol_version: String,
     pub token: TokenSource,
     /// The port was chosen by the user, so that it is the same after the next start.
@@ -31,14 +35,18 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// For a server that listens on `bound`. The host stays the one that was configured, so that a name or
-    /// `0.0.0.0` is shown as such; the port is the real one.
+    /// For a server that listens on `bound`. The host stays the one that was configured, so that a name is shown as such;
+    /// but `0.0.0.0` is where nobody can connect to, so there it is an address of this machine. The port is the real one.
     pub(crate) fn new(server: &Server, bound: SocketAddr, token: TokenSource) -> Connection {
         let scheme = if server.tls.is_some() { "https" } else { "http" };
-        let mut address = server.listen.clone();
-        address.port = bound.port();
+        let mut urls = reach::hosts(server).into_iter().map(|host| {
+            let address = Listen { host, port: bound.port() };
+            format!("{scheme}://{address}{}", server.mcp_path)
+        });
         Connection {
-            url: format!("{scheme}://{address}{}", server.mcp_path),
+            url: urls.next().unwrap_or_default(),
+            other_urls: urls.collect(),
+            listens_on_all: Some(bound).filter(|bound| bound.ip().is_unspecified()),
             protocol_version: server.protocol_version.clone(),
             token,
             port_is_fixed: server.listen.port != 0,
@@ -93,6 +101,9 @@ impl Connection {
         let look = style::out();
         let mut text = format!("{}\n", look.paint(Ink::Heading, "MCP endpoint:"));
         let _ = writeln!(text, "  URL:    {}", look.paint(Ink::Path, &safe(&self.url)));
+        for url in &self.other_urls {
+            let _ = writeln!(text, "  Also:   {}", look.paint(Ink::Path, &safe(url)));
+        }
         let _ = writeln!(text, "  Auth:   {auth}");
         let _ = writeln!(text, "  Headers:");
         for (name, value) in self.headers("<token>") {
@@ -106,6 +117,10 @@ impl Connection {
         let mut data = Map::new();
         data.insert("transport".into(), json!("mcp_streamable_http"));
         data.insert("url".into(), json!(self.url));
+        if let Some(address) = self.listens_on_all {
+            data.insert("other_urls".into(), json!(self.other_urls));
+            data.insert("listen".into(), json!(address.to_string()));
+        }
         data.insert("headers".into(), Value::Object(self.headers(placeholder)));
         data.insert("token_source".into(), json!(self.token.word()));
         data
@@ -178,6 +193,8 @@ mod tests {
     fn connection(token: TokenSource) -> Connection {
         Connection {
             url: "http://127.0.0.1:52143/mcp".into(),
+            other_urls: Vec::new(),
+            listens_on_all: None,
             protocol_version: "2025-11-25".into(),
             token,
             port_is_fixed: true,

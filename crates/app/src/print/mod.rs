@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod highlight;
 pub(crate) mod hits;
 pub(crate) mod prompt;
+mod reach;
 pub(crate) mod report;
 pub(crate) mod safe;
 pub(crate) mod style;

@@ -3,10 +3,12 @@
 
 mod crash;
 mod edits;
+mod load;
 mod sessions;
 
 pub use crash::{Crash, CrashReport, crash};
 pub use edits::{Edits, EditsReport, edits};
+pub use load::{Load, LoadReport, Waits, load};
 pub use sessions::{Sessions, SessionsReport, sessions};
 
 use std::collections::BTreeSet;
