@@ -318,9 +318,12 @@ impl<'g> Tree<'g> {
                 opened => return opened.and_then(with_device),
             }
         }
+        let whole = self.root.path().join(OsStr::from_bytes(path));
         let (root, path) = (Arc::clone(self.root), path.to_owned());
-        policy::within_deadline(move || open_dir(&root, &path, ResolveFlags::empty()).and_then(with_device))
-            .unwrap_or(Err(Errno::TIMEDOUT))
+        policy::within_deadline(&whole, move || {
+            open_dir(&root, &path, ResolveFlags::empty()).and_then(with_device)
+        })
+        .unwrap_or(Err(Errno::TIMEDOUT))
     }
 }
 

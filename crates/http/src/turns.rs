@@ -437,7 +437,8 @@ mod tests {
         connection.closed();
         waiting.await.unwrap();
         keeper.abort();
-        assert_eq!((turns.lock().unsent, turns.lock().clients.len()), (0, 0));
+        let state = turns.lock();
+        assert_eq!((state.unsent, state.clients.len()), (0, 0));
     }
 
     #[tokio::test]

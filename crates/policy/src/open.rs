@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,8 +29,8 @@ pub struct OpenFile {
     file: Arc<File>,
     real_path: RelPath,
     stamp: Stamp,
-    /// It is, or may be, on a file system whose answers can fail to come.
-    may_hang: bool,
+    /// Where it is, if that is, or may be, a file system whose answers can fail to come.
+    may_hang: Option<PathBuf>,
 }
 
 /// Why a file was not read. Says nothing about what lies outside the root.
@@ -111,8 +112,8 @@ impl Guard {
             Ok(file) => Ok(file),
             Err(NotOpened::Link) => {
                 let (root, linked) = (Arc::clone(&self.root), path.clone());
-                let real =
-                    patience::within_deadline(move || root.real_path(&linked)).map_err(OpenError::Io)??;
+                let real = patience::within_deadline(&self.whole(path), move || root.real_path(&linked));
+                let real = real.map_err(OpenError::Io)??;
                 self.open_nofollow(&real)
             }
             Err(NotOpened::Because(error)) => Err(error),
@@ -131,15 +132,30 @@ impl Guard {
     /// What is on a local file system is opened at once; everything else by a thread that can be left behind.
     fn open_checked(&self, path: &RelPath) -> Result<OpenFile, NotOpened> {
         if let Some(pinned) = self.root.pin_local(path)? {
-            return Ok(self.open_pinned(pinned, path, false)?);
+            return Ok(self.open_pinned(pinned, path, None)?);
         }
         let (guard, path) = (self.clone(), path.clone());
-        patience::within_deadline(move || Ok(guard.open_pinned(guard.root.pin(&path)?, &path, true)?))
-            .map_err(OpenError::Io)?
+        let whole = self.whole(&path);
+        let may_hang = Some(whole.clone());
+        patience::within_deadline(&whole, move || {
+            let pinned = guard.root.pin(&path)?;
+            Ok(guard.open_pinned(pinned, &path, may_hang)?)
+        })
+        .map_err(OpenError::Io)?
+    }
+
+    /// The path from the top of the file system, to tell files of several roots apart.
+    fn whole(&self, path: &RelPath) -> PathBuf {
+        self.root.path().join(path.as_str())
     }
 
     /// Looks at the pinned object before it is opened: opening a device can rewind a tape.
-    fn open_pinned(&self, pinned: OwnedFd, path: &RelPath, may_hang: bool) -> Result<OpenFile, OpenError> {
+    fn open_pinned(
+        &self,
+        pinned: OwnedFd,
+        path: &RelPath,
+        may_hang: Option<PathBuf>,
+    ) -> Result<OpenFile, OpenError> {
         let before = regular(&pinned)?;
         let opened = match resolve::reopen(pinned.as_fd()) {
             // Without /proc there is no way from a pin to a file but its name.
@@ -183,11 +199,9 @@ impl OpenFile {
         &self,
         work: impl FnOnce(&File) -> T + Send + 'static,
     ) -> Result<T, OpenError> {
-        if !self.may_hang {
-            return Ok(work(&self.file));
-        }
+        let Some(path) = &self.may_hang else { return Ok(work(&self.file)) };
         let file = Arc::clone(&self.file);
-        patience::within_deadline(move || work(&file)).map_err(OpenError::Io)
+        patience::within_deadline(path, move || work(&file)).map_err(OpenError::Io)
     }
 
     /// The whole content, as it was at one moment.

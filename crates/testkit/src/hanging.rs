@@ -128,7 +128,14 @@ fn answer(opcode: u64, node: u64, body: &[u8]) -> Option<Result<Vec<u8>, i32>> {
             reply.extend(attributes(node));
             Ok(reply)
         }
-        OPEN | OPENDIR => Ok(vec![0; 16]),
+        OPEN | OPENDIR => {
+            // What is cached stays cached: else the next to open the file waits for the read that hangs, in a way that no
+            // signal ends.
+            const KEEP_CACHE: u8 = 2;
+            let mut reply = vec![0; 16];
+            reply[8] = KEEP_CACHE;
+            Ok(reply)
+        }
         READDIR => {
             let offset = number(&body[8..16]);
             Ok(if offset == 0 {

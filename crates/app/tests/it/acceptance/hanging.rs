@@ -37,7 +37,8 @@ fn d099_a_file_that_hangs_is_named_and_the_others_are_indexed() {
     };
     let bad = row(HangingFiles::PLACEHOLDER);
     assert_eq!(bad["status"], "error", "{bad}");
-    assert!(bad.to_string().contains("no answer within 1 second"), "{bad}");
+    let told = server.wait_for_event("file_error")["data"].to_string();
+    assert!(told.contains("cloud/placeholder.md") && told.contains("no answer within 1 second"), "{told}");
     assert_eq!(row(HangingFiles::AT_HAND)["status"], "ok");
     // An edit made while a read hangs is seen like any other.
     folder.write("later.md", "A saddle was written later.\n");
