@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use index::{Access, Batch, DocChange, Index, NewRep, Open, Snapshot};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, Embedder, IndexKind, Ranked, RepType, SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocStatus, DocType, Embedder, Heading, IndexKind, Ranked, RepType,
+    SourceType, Span,
 };
 use providers::local::TableEmbedder;
 
@@ -206,6 +207,7 @@ fn document(rows: &mut usize, passages: &mut impl Iterator<Item = String>) -> Op
             text_hash: hash(&text),
             tokens_est: text.len() as u32 / 4,
             text,
+            heading: Heading::default(),
         })
         .collect();
     if chunks.is_empty() {
