@@ -8,6 +8,7 @@ mod bench;
 mod clients;
 mod conformance;
 mod crash;
+mod damage;
 mod docs;
 mod documents;
 mod edits;
@@ -36,6 +37,9 @@ cargo xtask COMMAND
   docs [--check]                   write the generated reference pages, or check that they are current
   crash [--kills N] [--files N] [--seed N]
                                    kill -9 while indexing (default 200 times), then compare with a clean build
+  damage [--kills N] [--power-cuts N] [--flips N] [--truncations N] [--blocks N] [--seed N] [--debug]
+                                   kill -9 and power cuts (as root) while a state comes to be, damage in each of its
+                                   files (default 1000, 200, 10000, 2000, 500): it starts, mends itself, answers right
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         "agents" => agents::run(),
         "docs" => docs::run(&mut args),
         "crash" => crash::run(&mut args),
+        "damage" => damage::run(&mut args),
         "edits" => edits::run(&mut args),
         "sessions" => sessions::run(&mut args),
         "load" => load::run(&mut args),

@@ -65,6 +65,17 @@ impl Exit {
         Exit::new(ExitCode::IngestFailed, "INGEST_FAILED", message)
     }
 
+    /// Indexing in the background cannot go on.
+    pub(crate) fn fatal(code: &'static str, message: impl Into<String>) -> Exit {
+        if code == engine::ROOT_INACCESSIBLE {
+            return Exit::new(ExitCode::RootInaccessible, code, message)
+                .hint("Run `dir2mcp up` again where the directory is now.");
+        }
+        let corrupt = ErrorCode::parse(code).is_some();
+        let exit = if corrupt { ExitCode::IndexFailed } else { ExitCode::IngestFailed };
+        Exit::new(exit, code, message).hint("Run `dir2mcp up` again; what is missing then is indexed anew.")
+    }
+
     pub(crate) fn generic(message: impl Into<String>) -> Exit {
         Exit::new(ExitCode::Generic, ErrorCode::InternalError.as_str(), message)
     }
@@ -181,7 +192,16 @@ impl From<EngineError> for Exit {
             EngineError::Index(IndexError::Newer { .. }) => {
                 Exit::index(ErrorCode::IndexVersionMismatch, message)
             }
-            EngineError::Index(_) => Exit::index(ErrorCode::StoreCorrupt, message),
+            // The disk, not what is on it.
+            EngineError::Index(IndexError::Io { .. } | IndexError::Sqlite { .. } | IndexError::ReadOnly) => {
+                Exit::ingest(message).hint("Look at the disk, or name another directory with --state-dir.")
+            }
+            EngineError::Index(IndexError::Missing { .. } | IndexError::Busy { .. }) => {
+                Exit::index(ErrorCode::IndexNotReady, message)
+            }
+            EngineError::Index(
+                IndexError::Corrupt { .. } | IndexError::Foreign { .. } | IndexError::Lexical { .. },
+            ) => Exit::index(ErrorCode::StoreCorrupt, message),
         }
     }
 }

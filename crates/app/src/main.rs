@@ -116,6 +116,7 @@ fn ready(cli: &Cli) -> Result<config::Loaded, Exit> {
     let mut loaded = config::load(cli)?;
     commands::config_init::ensure_ready(&mut loaded)?;
     logging::start(&cli.global)?;
+    engine::survive_cut_files();
     Ok(loaded)
 }
 

@@ -111,7 +111,10 @@ pub(crate) fn descend(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|| walk.work());
+            // Without further threads the walk takes longer, and still ends.
+            if std::thread::Builder::new().spawn_scoped(scope, || walk.work()).is_err() {
+                break;
+            }
         }
         walk.work();
     });

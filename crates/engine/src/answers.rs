@@ -1,9 +1,9 @@
-//! Remembers the answers of the current generation: the same question over the same index has the same answer.
+//! Remembers the answers of the current snapshot: the same question over the same index has the same answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Generation, Hit, IndexUsed, Query};
+use model::{Hit, IndexUsed, Query};
 
 /// Enough for the questions a few agents repeat; an answer is a few kilobytes.
 const CAPACITY: usize = 256;
@@ -22,28 +22,29 @@ pub(crate) struct Answers {
 
 #[derive(Default)]
 struct Inner {
-    generation: Option<Generation>,
+    /// The number of the snapshot that they are of; later ones have larger numbers.
+    snapshot: Option<u64>,
     by_query: HashMap<Query, Arc<Answer>>,
 }
 
 impl Answers {
-    pub(crate) fn get(&self, generation: Generation, query: &Query) -> Option<Arc<Answer>> {
+    pub(crate) fn get(&self, snapshot: u64, query: &Query) -> Option<Arc<Answer>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.generation != Some(generation) {
+        if inner.snapshot != Some(snapshot) {
             return None;
         }
         inner.by_query.get(query).cloned()
     }
 
-    pub(crate) fn put(&self, generation: Generation, query: Query, answer: Arc<Answer>) {
+    pub(crate) fn put(&self, snapshot: u64, query: Query, answer: Arc<Answer>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         // An older answer may arrive late; it must not push out the newer ones.
-        if inner.generation.is_some_and(|held| held > generation) {
+        if inner.snapshot.is_some_and(|held| held > snapshot) {
             return;
         }
-        if inner.generation != Some(generation) || inner.by_query.len() >= CAPACITY {
+        if inner.snapshot != Some(snapshot) || inner.by_query.len() >= CAPACITY {
             inner.by_query.clear();
-            inner.generation = Some(generation);
+            inner.snapshot = Some(snapshot);
         }
         inner.by_query.insert(query, answer);
     }

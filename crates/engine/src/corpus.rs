@@ -21,6 +21,9 @@ pub struct Corpus {
     pub profile: Profile,
     pub models: Models,
     pub indexing: Progress,
+    /// A digest of all the rest: numbers that somebody or something changed are not believed.
+    #[serde(default)]
+    check: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,7 +49,7 @@ impl Corpus {
         let textual: u64 =
             counts.by_type.iter().filter(|(kind, _)| kind.is_textual()).map(|(_, count)| count).sum();
         let code_ratio = if textual == 0 { 0.0 } else { code as f64 / textual as f64 };
-        Corpus {
+        let mut corpus = Corpus {
             root: root.to_owned(),
             profile: Profile {
                 doc_counts: counts
@@ -65,7 +68,17 @@ impl Corpus {
                 chat: models.chat.clone(),
             },
             indexing,
-        }
+            check: String::new(),
+        };
+        corpus.check = corpus.digest();
+        corpus
+    }
+
+    fn digest(&self) -> String {
+        let rest = Corpus { check: String::new(), ..self.clone() };
+        // Serialising numbers and strings into memory does not fail.
+        let text = serde_json::to_vec(&rest).unwrap_or_default();
+        blake3::hash(&text).to_hex()[..16].to_owned()
     }
 
     pub(crate) fn write(&self, state_dir: &Path) -> io::Result<()> {
@@ -78,5 +91,5 @@ impl Corpus {
 /// What the last writer left in `state_dir`; `None` when there is nothing that can be read.
 pub fn read_corpus(state_dir: &Path) -> Option<Corpus> {
     let bytes = std::fs::read(state_dir.join(FILE)).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    serde_json::from_slice(&bytes).ok().filter(|corpus: &Corpus| corpus.check == corpus.digest())
 }

@@ -26,7 +26,7 @@ use crate::open_file::{Door, open_file};
 use crate::outliner::Outliner;
 use crate::state_dir::{self, StateDirError};
 use crate::suggest::nearest_paths;
-use crate::worker::{self, EventSink, Wake, Waker};
+use crate::worker::{self, Event, EventSink, Wake, Waker};
 
 /// How long a process that only reads trusts what it last read of the writer's progress.
 const FOREIGN_PROGRESS_AGE: Duration = Duration::from_millis(500);
@@ -105,6 +105,8 @@ pub(crate) struct Shared {
     role: RwLock<Role>,
     answers: Answers,
     foreign: Mutex<Option<(Instant, Progress)>>,
+    /// That an index could not be read was said.
+    told: std::sync::Once,
 }
 
 struct Role {
@@ -131,7 +133,7 @@ impl Engine {
             take_role(&config, &guard, &embedder)?
         };
         let counters = Arc::new(Counters::default());
-        let counts = role.index.counts()?;
+        let counts = counted(&role.index)?;
         counters.set_totals(&counts);
         let is_built = ingest::has_finished(&role.index)?;
         let shared = Shared {
@@ -145,6 +147,7 @@ impl Engine {
             role: RwLock::new(role),
             answers: Answers::default(),
             foreign: Mutex::new(None),
+            told: std::sync::Once::new(),
         };
         Ok(Engine { shared: Arc::new(shared), worker: Mutex::new(None) })
     }
@@ -172,8 +175,14 @@ impl Engine {
     pub fn start(&self, mode: IndexMode, on_event: EventSink) {
         // Before the thread runs, so that no caller is told "complete" in between.
         self.announce(mode);
-        let started = worker::spawn(Arc::clone(&self.shared), mode, on_event);
-        *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        match worker::spawn(Arc::clone(&self.shared), mode, Arc::clone(&on_event)) {
+            Ok(started) => *self.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some(started),
+            Err(error) => {
+                self.shared.counters.finish();
+                let message = format!("the system grants no thread to index with: {error}");
+                (on_event)(Event::Fatal { code: worker::INGEST_FAILED, message });
+            }
+        }
     }
 
     /// Indexes once, in this thread, until the index is up to date.
@@ -182,8 +191,27 @@ impl Engine {
             return Ok(IndexingOutcome::HeldBy(holder));
         }
         self.shared.counters.start(worker::job_id(), mode);
-        worker::bring_up_to_date(&self.shared, mode, &on_event)?;
+        match mode {
+            IndexMode::Incremental => worker::bring_up_to_date(&self.shared, mode, &on_event)?,
+            // Not into what is there, of which nobody knows what is wrong with it.
+            IndexMode::Full => worker::build_again(&self.shared, &on_event)?,
+        }
         Ok(IndexingOutcome::Done(self.progress()))
+    }
+
+    /// What `corpus.json` says, from the catalog itself.
+    pub fn corpus(&self) -> Result<Corpus, IndexError> {
+        let shared = &self.shared;
+        let root = shared.guard.root().path().display().to_string();
+        Ok(Corpus::new(&root, &shared.index().counts()?, &shared.config.models, shared.counters.progress()))
+    }
+
+    /// What is known to be wrong with the index: answers may lack what stood there until the next pass has mended it.
+    pub fn damage(&self) -> Option<String> {
+        let index = self.shared.index();
+        let derived =
+            || index.needs_repair().then(|| "a file that is made from the catalog is damaged".to_owned());
+        index.damage().or_else(derived)
     }
 
     /// Whether the files were looked at to the end at least once: by this process, or by one before it.
@@ -418,11 +446,58 @@ impl Drop for Engine {
 
 impl Shared {
     pub(crate) fn index(&self) -> Arc<Index> {
-        Arc::clone(&self.role().index)
+        let index = Arc::clone(&self.role().index);
+        // Only a reader's can be: the writer exchanges its own.
+        if index.is_superseded() { self.reopened(index) } else { index }
     }
 
     pub(crate) fn is_writer(&self) -> bool {
         self.role().lock.is_some()
+    }
+
+    /// Says once in this process that an index could not be read.
+    pub(crate) fn tell_once(&self, tell: impl FnOnce()) {
+        self.told.call_once(tell);
+    }
+
+    /// False once the files of the state directory are no longer those that were opened: it was removed or emptied.
+    pub(crate) fn has_its_state(&self) -> bool {
+        match &self.role().lock {
+            Some(lock) => lock.is_current(&self.config.state_dir),
+            None => self.config.state_dir.is_dir(),
+        }
+    }
+
+    /// An empty index beside the present one, and where it is.
+    pub(crate) fn begin_rebuild(&self) -> Result<Index, IndexError> {
+        let dir = index::rebuild_dir(&self.config.state_dir)?;
+        open_index_in(dir, &self.config, &self.guard, &self.embedder, Access::Writer)
+    }
+
+    /// Puts the index that was built beside the present one in its place.
+    pub(crate) fn finish_rebuild(&self) -> Result<(), IndexError> {
+        let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+        role.index.retire();
+        index::install_rebuilt(&self.config.state_dir)?;
+        let index = open_index(&self.config, &self.guard, &self.embedder, Access::Writer)?;
+        role.index = Arc::new(index);
+        Ok(())
+    }
+
+    /// The writer has put another index in the place of the one that was opened.
+    fn reopened(&self, old: Arc<Index>) -> Arc<Index> {
+        let opened = match open_index(&self.config, &self.guard, &self.embedder, Access::Reader) {
+            Ok(index) => Arc::new(index),
+            Err(error) => {
+                tracing::warn!(%error, "the new index cannot be opened yet");
+                return old;
+            }
+        };
+        let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&role.index, &old) {
+            role.index = opened;
+        }
+        Arc::clone(&role.index)
     }
 
     /// Takes over from a writer that is gone. `false` while it is still there.
@@ -432,7 +507,7 @@ impl Shared {
             return Ok(false);
         };
         let index = open_index(&self.config, &self.guard, &self.embedder, Access::Writer)?;
-        self.counters.set_totals(&index.counts()?);
+        self.counters.set_totals(&counted(&index)?);
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         *role = Role { index: Arc::new(index), lock: Some(lock), holder: String::new() };
         Ok(true)
@@ -484,15 +559,14 @@ impl Shared {
 
     async fn find(self: &Arc<Self>, call: &Call, query: Query) -> Result<Arc<Answer>, Failure> {
         let snapshot = self.index().snapshot();
-        let generation = snapshot.generation();
-        if let Some(answer) = self.answers.get(generation, &query) {
+        if let Some(answer) = self.answers.get(snapshot.id(), &query) {
             return Ok(answer);
         }
         let shared = Arc::clone(self);
         blocking(call, move || {
             let found = shared.search(&snapshot, &query)?;
             let answer = Arc::new(Answer { index_used: found.index_used, hits: found.hits.into() });
-            shared.answers.put(generation, query, Arc::clone(&answer));
+            shared.answers.put(snapshot.id(), query, Arc::clone(&answer));
             Ok(answer)
         })
         .await
@@ -502,7 +576,20 @@ impl Shared {
     fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
         let options =
             RankOptions { oversample: self.config.oversample, weights: self.config.weights, view: None };
-        retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &|path| self.allows(path))
+        let answer =
+            retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &|path| self.allows(path))?;
+        self.check_files()?;
+        Ok(answer)
+    }
+
+    /// Fails where a file of the index was cut while it was read: an answer from it could be wrong. It is repaired within
+    /// seconds.
+    pub(crate) fn check_files(&self) -> Result<(), Failure> {
+        if !self.index().has_cut_files() {
+            return Ok(());
+        }
+        let message = "a file of the index was cut while it was used; it is being repaired, try again";
+        Err(Failure::new(ErrorCode::IndexNotReady, message))
     }
 
     /// An absolute path below the root as the relative one that it means. Any other path stays as it is, for the door to
@@ -567,14 +654,32 @@ fn take_role(
     }
 }
 
+/// How much is in an index; nothing where it is damaged, which is no reason not to open it: the next pass builds it again.
+fn counted(index: &Index) -> Result<index::Counts, IndexError> {
+    match index.counts() {
+        Err(IndexError::Corrupt { .. }) => Ok(index::Counts::default()),
+        other => other,
+    }
+}
+
 fn open_index(
     config: &EngineConfig,
     guard: &Guard,
     embedder: &Arc<dyn Embedder>,
     access: Access,
 ) -> Result<Index, IndexError> {
+    open_index_in(config.state_dir.clone(), config, guard, embedder, access)
+}
+
+fn open_index_in(
+    dir: PathBuf,
+    config: &EngineConfig,
+    guard: &Guard,
+    embedder: &Arc<dyn Embedder>,
+    access: Access,
+) -> Result<Index, IndexError> {
     let index = Index::open(index::Open {
-        dir: config.state_dir.clone(),
+        dir,
         access,
         embedder: Arc::clone(embedder),
         root: guard.root().path().display().to_string(),

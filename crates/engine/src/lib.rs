@@ -28,7 +28,7 @@ pub use audit::{AuditLog, AuditRecord};
 pub use corpus::{Corpus, read_corpus};
 pub use document_processes::{DocumentProcesses, serve_documents};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
-pub use index::IndexError;
+pub use index::{IndexError, survive_cut_files};
 pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
 pub use lock::writer_of;
 pub use metrics::{Metrics, metrics_page};
@@ -36,4 +36,4 @@ pub use presence::holds;
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
-pub use worker::{Event, EventSink};
+pub use worker::{Event, EventSink, INGEST_FAILED, ROOT_INACCESSIBLE};

@@ -8,8 +8,10 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
+const FILE: &str = "index.lock";
+
 pub(crate) struct WriterLock {
-    _file: File,
+    file: File,
 }
 
 /// What became of the attempt to be the writer.
@@ -39,7 +41,7 @@ impl WriterLock {
     pub(crate) fn try_acquire(state_dir: &Path) -> io::Result<Attempt> {
         let directory = state_dir.join("locks");
         fs::create_dir_all(&directory)?;
-        let path = directory.join("index.lock");
+        let path = directory.join(FILE);
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -55,6 +57,16 @@ impl WriterLock {
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "pid {}", std::process::id())?;
-        Ok(Attempt::Held(WriterLock { _file: file }))
+        Ok(Attempt::Held(WriterLock { file }))
+    }
+
+    /// False once the lock file was removed or replaced: another process could then become a writer, too.
+    pub(crate) fn is_current(&self, state_dir: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let same = || -> io::Result<bool> {
+            let (held, named) = (self.file.metadata()?, fs::metadata(state_dir.join("locks").join(FILE))?);
+            Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
+        };
+        same().unwrap_or(false)
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::audit::AuditLog;
 use crate::state;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The files as of one call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub(crate) struct Seen {
     pub(crate) timestamp: String,
     /// Size, time stamp in nanoseconds, the first half of the content's hash.
     files: BTreeMap<String, (u64, i64, String)>,
+    /// A digest of the files.
+    #[serde(default)]
+    check: String,
 }
 
 /// What happened between two calls.
@@ -46,24 +49,32 @@ impl Seen {
                 (row.path, (row.size, row.mtime_ns, hash.unwrap_or_default()))
             })
             .collect();
-        Ok(Seen { version: VERSION, timestamp: AuditLog::now(), files })
+        Ok(Seen { version: VERSION, timestamp: AuditLog::now(), files, check: String::new() })
     }
 
     #[allow(clippy::disallowed_methods, reason = "a file of our own")]
     pub(crate) fn read(file: &Path) -> Option<Seen> {
         let text = std::fs::read_to_string(file).ok()?;
         // An unknown or damaged one is as good as none: everything then counts as added.
-        serde_json::from_str(&text).ok().filter(|seen: &Seen| seen.version == VERSION)
+        serde_json::from_str(&text)
+            .ok()
+            .filter(|seen: &Seen| seen.version == VERSION && seen.check == seen.digest())
     }
 
     pub(crate) fn write(&self, file: &Path) -> Result<(), Failure> {
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let sealed = Seen { check: self.digest(), ..self.clone() };
+        let text = serde_json::to_string(&sealed).unwrap_or_default();
         let folder = file.parent().unwrap_or(file);
         state::prepare_state_dir(folder).and_then(|()| state::write(file, &text, 0o600)).map_err(|error| {
             let message =
                 format!("the index is up to date, but {} cannot be written: {error}", file.display());
             Failure::new(ErrorCode::ExtractFailed, message)
         })
+    }
+
+    fn digest(&self) -> String {
+        let text = serde_json::to_vec(&(&self.timestamp, &self.files)).unwrap_or_default();
+        blake3::hash(&text).to_hex()[..16].to_owned()
     }
 
     /// What came since `before`; with `all`, every file that was there then counts as updated.
@@ -109,7 +120,7 @@ mod tests {
 
     fn seen(files: &[(&str, u64)]) -> Seen {
         let files = files.iter().map(|(path, size)| ((*path).to_owned(), (*size, 0, String::new())));
-        Seen { version: VERSION, timestamp: String::new(), files: files.collect() }
+        Seen { version: VERSION, files: files.collect(), ..Seen::default() }
     }
 
     #[test]

@@ -39,10 +39,16 @@ const OWN: &[&str] = &[
     "indexed.json",
     "roots",
     "logs",
+    "servers",
+    "rebuild",
+    "rebuilt",
 ];
 
 /// Files that say who may call and where: only those that were made for this very root are believed.
 const MADE_HERE: &[&str] = &["secret.token", "connection.json"];
+
+/// The same for each server that runs.
+const SERVERS: &str = "servers";
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateDirError {
@@ -82,6 +88,10 @@ pub fn claim(root: &Path, state_dir: &Path) -> Result<(), StateDirError> {
         _ => {}
     }
     if !matches!(&known, Known::Record(known) if known.made_for(&record)) {
+        match fs::remove_dir_all(state_dir.join(SERVERS)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
         for name in MADE_HERE {
             match fs::remove_file(state_dir.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use discover::{Change, WatchHealth, Watcher};
-use index::IndexError;
+use discover::{Change, WalkError, WatchHealth, Watcher};
+use index::{Index, IndexError};
 use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
 use model::{ErrorCode, Failure, IndexMode, Progress, RelPath};
 
@@ -23,6 +23,10 @@ const RESCAN_UNWATCHED: Duration = Duration::from_secs(15);
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// How often a reader looks whether the writer is gone.
 const PROMOTE_EVERY: Duration = Duration::from_secs(2);
+/// How often the worker looks whether root, state and index are still what they were.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Pause before a damaged index is built once more, should building it again not have helped.
+const MEND_EVERY: Duration = Duration::from_secs(60);
 /// `corpus.json` is rewritten this often while a job runs.
 const CORPUS_EVERY: Duration = Duration::from_secs(2);
 
@@ -39,10 +43,15 @@ pub enum Event {
     BecameWriter,
     /// Indexing cannot go on.
     Fatal {
-        code: ErrorCode,
+        /// What the `fatal` event calls it.
+        code: &'static str,
         message: String,
     },
 }
+
+/// Codes of the `fatal` event that no call answers with.
+pub const ROOT_INACCESSIBLE: &str = "ROOT_INACCESSIBLE";
+pub const INGEST_FAILED: &str = "INGEST_FAILED";
 
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
@@ -65,19 +74,20 @@ impl Waker {
     }
 }
 
-pub(crate) fn spawn(shared: Arc<Shared>, mode: IndexMode, on_event: EventSink) -> (JoinHandle<()>, Waker) {
+pub(crate) fn spawn(
+    shared: Arc<Shared>,
+    mode: IndexMode,
+    on_event: EventSink,
+) -> std::io::Result<(JoinHandle<()>, Waker)> {
     let (sender, receiver) = mpsc::channel();
     let waker = Waker(sender);
     let inner = waker.clone();
-    let thread = std::thread::Builder::new()
-        .name("indexer".to_owned())
-        .spawn(move || {
-            let asked = RefCell::default();
-            Worker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
-                .run(mode)
-        })
-        .expect("a thread can be started");
-    (thread, waker)
+    let thread = std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
+        let asked = RefCell::default();
+        Worker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
+            .run(mode)
+    })?;
+    Ok((thread, waker))
 }
 
 /// `job_<seconds>_<n>`: tells jobs apart within and across processes.
@@ -87,23 +97,59 @@ pub(crate) fn job_id() -> String {
     format!("job_{seconds}_{}", NEXT.fetch_add(1, Relaxed))
 }
 
-/// One whole pass: derived files repaired, tree scanned, summary written.
+/// One whole pass: derived files repaired, tree scanned, summary written. An index that turns out to be damaged is built
+/// again.
 pub(crate) fn bring_up_to_date(
     shared: &Arc<Shared>,
     mode: IndexMode,
     on_event: &EventSink,
 ) -> Result<(), IngestError> {
+    job(shared, on_event, || {
+        let index = shared.index();
+        if let Some(detail) = index.replaced() {
+            shared.tell_once(|| {
+                (on_event)(Event::Warning(format!(
+                    "the index could not be read ({detail}); it is built again from the files"
+                )));
+            });
+        }
+        let pass = || -> Result<(), IngestError> {
+            index.repair(&|done, total| {
+                tracing::debug!(done, total, "repairing derived files");
+            })?;
+            ingest(shared, &index, on_event).scan(mode, &shared.stopping)?;
+            index.compact()?;
+            Ok(())
+        };
+        let outcome = pass();
+        let damage = match &outcome {
+            Err(IngestError::Index(IndexError::Corrupt { detail, .. })) => Some(detail.clone()),
+            Ok(()) => index.damage(),
+            Err(_) => None,
+        };
+        let Some(damage) = damage else { return outcome };
+        drop(index);
+        (on_event)(Event::Warning(format!(
+            "the index is damaged ({damage}); it is built again from the files, and answers may lack passages until then"
+        )));
+        rebuild(shared, on_event)
+    })
+}
+
+/// Builds the whole index again, beside the present one, and puts it in its place when it is complete.
+pub(crate) fn build_again(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
+    job(shared, on_event, || rebuild(shared, on_event))
+}
+
+/// What every pass begins and ends with.
+fn job(
+    shared: &Arc<Shared>,
+    on_event: &EventSink,
+    work: impl FnOnce() -> Result<(), IngestError>,
+) -> Result<(), IngestError> {
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
-    let outcome = (|| {
-        let index = shared.index();
-        index.repair(&|done, total| {
-            tracing::debug!(done, total, "repairing derived files");
-        })?;
-        ingest(shared, on_event).scan(mode, &shared.stopping)?;
-        index.compact()?;
-        Ok(())
-    })();
+    let outcome = work();
     shared.config.reader.rest();
     shared.built.fetch_or(outcome.is_ok(), Relaxed);
     shared.counters.finish();
@@ -111,6 +157,25 @@ pub(crate) fn bring_up_to_date(
     (on_event)(Event::Progress(shared.progress()));
     shared.outliner.wake();
     outcome
+}
+
+fn rebuild(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
+    let build = || -> Result<(), IngestError> {
+        let fresh = Arc::new(shared.begin_rebuild()?);
+        ingest(shared, &fresh, on_event).scan(IndexMode::Full, &shared.stopping)?;
+        fresh.check()?;
+        fresh.verify()?;
+        // Closed, so that its log is folded back: `fresh` is the last to hold it.
+        drop(fresh);
+        Ok(())
+    };
+    build().inspect_err(|_| {
+        // It may have been the disk that was full.
+        let _ = index::rebuild_dir(&shared.config.state_dir);
+    })?;
+    shared.finish_rebuild()?;
+    shared.refresh_totals();
+    Ok(())
 }
 
 struct Worker {
@@ -124,22 +189,94 @@ struct Worker {
     wakes: Receiver<Wake>,
 }
 
+/// Why the tree is no longer followed.
+enum End {
+    /// The process stops, or said why it cannot go on.
+    Done,
+    /// The root was away and is there again: everything begins anew.
+    RootIsBack,
+}
+
 impl Worker {
     fn run(&self, mode: IndexMode) {
         if !self.shared.is_writer() && !self.wait_for_promotion() {
             return;
         }
-        // Before the scan: what changes while it runs is heard.
-        let watcher = self.shared.config.watch.then(|| self.watch()).flatten();
-        match bring_up_to_date(&self.shared, mode, &self.on_event) {
-            Ok(()) => {}
-            Err(IngestError::Cancelled) => return,
-            Err(error) => {
-                let (code, message) = describe(&error);
-                return (self.on_event)(Event::Fatal { code, message });
+        let mut mode = mode;
+        loop {
+            // Before the scan: what changes while it runs is heard.
+            let watcher = self.shared.config.watch.then(|| self.watch()).flatten();
+            let outcome = bring_up_to_date(&self.shared, mode, &self.on_event);
+            let end = match outcome {
+                Ok(()) => self.follow(watcher.is_some()),
+                Err(IngestError::Walk(WalkError::RootVanished { .. })) => self.wait_for_root(),
+                Err(IngestError::Cancelled) => End::Done,
+                Err(error) => {
+                    let (code, message) = describe(&error);
+                    (self.on_event)(Event::Fatal { code: fatal_code(code), message });
+                    End::Done
+                }
+            };
+            if let End::Done = end {
+                return;
+            }
+            mode = IndexMode::Incremental;
+            self.shared.counters.start(job_id(), mode);
+        }
+    }
+
+    /// Waits for a root that was moved away. Whoever asks meanwhile is told that indexing is not complete.
+    fn wait_for_root(&self) -> End {
+        let root = self.shared.guard.root();
+        let path = root.path().display();
+        let mut told = false;
+        loop {
+            if root.is_current() {
+                (self.on_event)(Event::Warning(format!("the root directory {path} is back")));
+                return End::RootIsBack;
+            }
+            if root.is_gone_for_good() {
+                let message =
+                    format!("the root directory {path} was removed or replaced while it was served");
+                (self.on_event)(Event::Fatal { code: ROOT_INACCESSIBLE, message });
+                return End::Done;
+            }
+            if !std::mem::replace(&mut told, true) {
+                (self.on_event)(Event::Warning(format!(
+                    "the root directory {path} is gone; what was indexed is still served, and indexing goes on when it \
+                     is back"
+                )));
+                self.shared.counters.start(job_id(), IndexMode::Incremental);
+                self.shared.counters.fail();
+                self.shared.write_corpus();
+                (self.on_event)(Event::Progress(self.shared.progress()));
+            }
+            match self.wakes.recv_timeout(LOOK_EVERY) {
+                Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return End::Done,
+                Ok(Wake::Refresh(_, reply)) => {
+                    let message = format!("the root directory {path} is gone");
+                    let _ = reply.send(Err(Failure::new(ErrorCode::IndexNotReady, message)));
+                }
+                Ok(Wake::Change(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        self.follow(watcher.is_some());
+    }
+
+    /// Looks at what no event tells of. Says what is due now, or why following ends.
+    fn look(&self) -> Result<bool, End> {
+        if !self.shared.has_its_state() {
+            let message = format!(
+                "the state directory {} was removed or emptied while it was used",
+                self.shared.config.state_dir.display()
+            );
+            (self.on_event)(Event::Fatal { code: INGEST_FAILED, message });
+            return Err(End::Done);
+        }
+        if !self.shared.guard.root().is_current() {
+            return Err(self.wait_for_root());
+        }
+        let index = self.shared.index();
+        Ok(index.damage().is_some() || index.needs_repair())
     }
 
     /// Waits until the writer is gone; `false` when this process stops first.
@@ -152,6 +289,12 @@ impl Worker {
                     let _ = reply.send(Ok(()));
                 }
                 Ok(Wake::Change(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            if !self.shared.has_its_state() || !self.shared.guard.root().is_current() {
+                match self.look() {
+                    Ok(_) | Err(End::RootIsBack) => {}
+                    Err(End::Done) => return false,
+                }
             }
             match self.shared.try_promote() {
                 Ok(true) => {
@@ -188,28 +331,44 @@ impl Worker {
         }
     }
 
-    fn follow(&self, watched: bool) {
+    fn follow(&self, watched: bool) -> End {
         if !watched {
             self.every.set(RESCAN_UNWATCHED);
         }
         let mut rescan_at = Instant::now() + self.every.get();
         // Counting a large corpus costs more than indexing one saved file: the summary follows in a quiet moment.
         let mut corpus_due = false;
+        let mut mend_at = Instant::now();
         loop {
             let until_rescan = rescan_at.saturating_duration_since(Instant::now());
-            let wait = if corpus_due { until_rescan.min(CORPUS_EVERY) } else { until_rescan };
+            let wait = until_rescan.min(LOOK_EVERY);
             let due = match self.wakes.recv_timeout(wait) {
-                Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) if wait < until_rescan => {
-                    self.shared.refresh_totals();
-                    self.shared.write_corpus();
-                    corpus_due = false;
-                    continue;
+                Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return End::Done,
+                Err(RecvTimeoutError::Timeout) => {
+                    let is_damaged = match self.look() {
+                        Ok(is_damaged) => is_damaged && Instant::now() >= mend_at,
+                        Err(end) => return end,
+                    };
+                    if is_damaged {
+                        mend_at = Instant::now() + MEND_EVERY;
+                        Due::Everything
+                    } else if wait < until_rescan {
+                        if std::mem::take(&mut corpus_due) {
+                            self.shared.refresh_totals();
+                            self.shared.write_corpus();
+                        }
+                        continue;
+                    } else {
+                        // Damage that no question has met yet; what it finds is mended at once.
+                        if let Err(error) = self.shared.index().verify() {
+                            tracing::warn!(%error, "the catalog could not be verified");
+                        }
+                        Due::Everything
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => Due::Everything,
                 Ok(wake) => match self.gather(wake) {
                     Some(due) => due,
-                    None => return,
+                    None => return End::Done,
                 },
             };
             rescan_at = rescan_at.min(Instant::now() + self.every.get());
@@ -220,7 +379,8 @@ impl Worker {
             match self.catch_up(due) {
                 Ok(()) if full => rescan_at = Instant::now() + self.every.get(),
                 Ok(()) => corpus_due = true,
-                Err(IngestError::Cancelled) => return,
+                Err(IngestError::Cancelled) => return End::Done,
+                Err(IngestError::Walk(WalkError::RootVanished { .. })) => return self.wait_for_root(),
                 Err(error) => {
                     (self.on_event)(Event::Warning(describe(&error).1));
                     rescan_at = Instant::now() + RETRY_AFTER;
@@ -290,7 +450,8 @@ impl Worker {
             }
             Due::Paths(paths) => {
                 shared.counters.resume();
-                let outcome = ingest(shared, &self.on_event).update(&paths, &shared.stopping);
+                let outcome =
+                    ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
                 shared.counters.finish();
                 shared.outliner.wake();
                 outcome
@@ -310,7 +471,7 @@ impl Due {
     }
 }
 
-fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
+fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ingest {
     let config = &shared.config;
     let options = IngestOptions {
         walk: shared.walk_options(),
@@ -334,7 +495,7 @@ fn ingest(shared: &Arc<Shared>, on_event: &EventSink) -> Ingest {
         }
         IngestEvent::FileError { path, message } => (on_event)(Event::FileError { path, message }),
     });
-    Ingest::new(shared.guard.clone(), shared.index(), options, Arc::clone(&shared.counters), sink)
+    Ingest::new(shared.guard.clone(), Arc::clone(index), options, Arc::clone(&shared.counters), sink)
 }
 
 /// A digest of every setting that decides what is indexed and how it is cut. The number before it is that of the cutting
@@ -346,6 +507,13 @@ fn rules(shared: &Shared) -> String {
     format!("6:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
+fn fatal_code(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => code.as_str(),
+        _ => INGEST_FAILED,
+    }
+}
+
 pub(crate) fn failure(error: &IngestError) -> Failure {
     let (code, message) = describe(error);
     Failure::new(code, message)
@@ -354,9 +522,13 @@ pub(crate) fn failure(error: &IngestError) -> Failure {
 /// The public code and a message that says what to do.
 pub(crate) fn describe(error: &IngestError) -> (ErrorCode, String) {
     let code = match error {
-        IngestError::Index(IndexError::Corrupt { .. }) => ErrorCode::StoreCorrupt,
+        IngestError::Index(IndexError::Corrupt { .. } | IndexError::Foreign { .. }) => {
+            ErrorCode::StoreCorrupt
+        }
         IngestError::Index(IndexError::Newer { .. }) => ErrorCode::IndexVersionMismatch,
-        IngestError::Index(_) | IngestError::Walk(_) | IngestError::Cancelled => ErrorCode::ExtractFailed,
+        IngestError::Index(_) | IngestError::Walk(_) | IngestError::Thread(_) | IngestError::Cancelled => {
+            ErrorCode::ExtractFailed
+        }
     };
     (code, error.to_string())
 }

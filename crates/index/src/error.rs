@@ -13,9 +13,12 @@ pub enum IndexError {
         "the index has format {found}, this program reads up to {supported}: use a newer dir2mcp, or another --state-dir"
     )]
     Newer { found: u32, supported: u32 },
-    /// The catalog itself. It is never overwritten: the way out is a person's decision.
-    #[error("{} is damaged ({detail}); move it away and run `dir2mcp reindex`", path.display())]
+    /// The catalog itself. Whoever writes the index builds it again from the files.
+    #[error("{} is damaged ({detail}); `dir2mcp reindex` builds it again", path.display())]
     Corrupt { path: PathBuf, detail: String },
+    /// It is never overwritten: whose it is we do not know.
+    #[error("{} is the database of another program; move it away or choose another --state-dir", path.display())]
+    Foreign { path: PathBuf },
     #[error("{} cannot be written: {reason}", path.display())]
     NotWritable { path: PathBuf, reason: String },
     #[error("no space is left for {}", path.display())]
@@ -47,6 +50,9 @@ impl IndexError {
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> IndexError {
         use rusqlite::ErrorCode as Code;
         let path = path.to_owned();
+        if source.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_DATA) {
+            return IndexError::Corrupt { path, detail: "the checksum of a page does not match".to_owned() };
+        }
         match source.sqlite_error_code() {
             Some(Code::DiskFull) => IndexError::DiskFull { path },
             Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
@@ -95,14 +101,18 @@ impl From<IndexError> for Failure {
         let code = match &error {
             IndexError::Missing { .. } | IndexError::Busy { .. } => ErrorCode::IndexNotReady,
             IndexError::Newer { .. } => ErrorCode::IndexVersionMismatch,
-            IndexError::Corrupt { .. } => ErrorCode::StoreCorrupt,
+            IndexError::Corrupt { .. } | IndexError::Foreign { .. } => ErrorCode::StoreCorrupt,
             _ => return Failure::new(ErrorCode::InternalError, "the index could not be read"),
         };
         // The path of the state directory is nobody's business outside.
         let message = match error {
             IndexError::Missing { .. } => "there is no index yet".to_owned(),
             IndexError::Busy { .. } => "the index is busy".to_owned(),
-            IndexError::Corrupt { .. } => "the index is damaged".to_owned(),
+            IndexError::Corrupt { .. } => {
+                "a part of the index is damaged; it is built again in the background, or by `dir2mcp reindex`"
+                    .to_owned()
+            }
+            IndexError::Foreign { .. } => "the catalog is the database of another program".to_owned(),
             other => other.to_string(),
         };
         Failure::new(code, message)

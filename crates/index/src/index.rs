@@ -12,11 +12,12 @@ use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded, Unoutlined};
 use crate::derive::{self, Compacted, Derived, RepairReport, VERIFY_AT_OPEN};
 use crate::documents::Documents;
 use crate::error::IndexError;
+use crate::faults;
 use crate::feed;
 use crate::ids::IdMap;
 use crate::lexical::{self, Lexical, LexicalView, Verify};
-use crate::outlines;
-use crate::snapshot::{Counted, Shared, Snapshot};
+use crate::rebuild;
+use crate::snapshot::{self, Counted, Shared, Snapshot};
 use crate::vector::{self, Expected, Liveness, VectorView};
 
 /// Texts that are sent to a costly embedder at a time.
@@ -47,7 +48,10 @@ pub struct Index {
     side: Side,
     current: RwLock<Arc<Snapshot>>,
     shared: Arc<Shared>,
-    next_snapshot: AtomicU64,
+    /// What was wrong with the catalog that an empty one has replaced.
+    replaced: Option<String>,
+    /// Pages of mapped files that were missing before the files were last known to be whole.
+    faults: AtomicU64,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one per open index")]
@@ -58,6 +62,8 @@ enum Side {
 
 /// What a reader remembers to notice that the writer has moved on.
 struct Watch {
+    /// The file that was opened; another one may get its name.
+    catalog_file: Option<FileId>,
     connection: catalog::Reader,
     data_version: i64,
     lexical_meta: Option<FileId>,
@@ -79,12 +85,54 @@ struct FileId {
 const KINDS: [IndexKind; 2] = [IndexKind::Text, IndexKind::Code];
 
 impl Index {
-    /// Opens an index; for a writer, makes it where there is none. Fast: damage is noted, not mended
-    /// ([`Index::needs_repair`]).
+    /// Opens an index; for a writer, makes it where there is none or only one that cannot be read
+    /// ([`Index::replaced`]). Fast: other damage is noted, not mended ([`Index::needs_repair`], [`Index::damage`]).
     pub fn open(open: Open) -> Result<Index, IndexError> {
         match open.access {
-            Access::Writer => Index::open_writer(open),
+            Access::Writer => {
+                rebuild::finish(&open.dir)?;
+                match Index::open_writer(&open) {
+                    Err(IndexError::Corrupt { detail, .. }) => {
+                        tracing::warn!(detail, "the catalog cannot be read and is built again");
+                        catalog::set_aside(&open.dir)?;
+                        Ok(Index { replaced: Some(detail), ..Index::open_writer(&open)? })
+                    }
+                    other => other,
+                }
+            }
             Access::Reader => Index::open_reader(open),
+        }
+    }
+
+    /// What was wrong with the catalog that was found when the index was opened for writing, if it could not be read. An
+    /// empty one is in its place.
+    pub fn replaced(&self) -> Option<&str> {
+        self.replaced.as_deref()
+    }
+
+    /// What was found to be wrong with the catalog since it was opened. What could not be read is missing in answers; only
+    /// a new index mends it.
+    pub fn damage(&self) -> Option<String> {
+        self.catalog.damage()
+    }
+
+    /// Reads all of the catalog's file and compares it with its checksums; damage is noted.
+    pub fn verify(&self) -> Result<(), IndexError> {
+        self.catalog.verify()
+    }
+
+    /// Ends all writing to the files of the index, before others are put in their place.
+    pub fn retire(&self) {
+        if let Side::Writer(derived) = &self.side {
+            derived.lock().unwrap_or_else(PoisonError::into_inner).retire();
+        }
+    }
+
+    /// For a reader: true once the writer has put another catalog in the place of the one that was opened.
+    pub fn is_superseded(&self) -> bool {
+        match &self.side {
+            Side::Writer(_) => false,
+            Side::Reader(watch) => watch.try_lock().is_ok_and(|watch| self.has_new_catalog(&watch)),
         }
     }
 
@@ -132,8 +180,10 @@ impl Index {
     /// Checks the derived files byte by byte, and mends what is missing, behind or damaged. Searches go on
     /// meanwhile, on what there is. `progress` is told how many chunks of how many are done.
     pub fn repair(&self, progress: &dyn Fn(u64, u64)) -> Result<RepairReport, IndexError> {
+        let faults = faults::count();
         let report = self.commit(true, progress)?;
         self.shared.damaged.store(false, Ordering::Release);
+        self.faults.store(faults, Ordering::Release);
         self.snapshot().warm();
         Ok(report)
     }
@@ -144,7 +194,12 @@ impl Index {
             Side::Writer(derived) => derived.lock().unwrap_or_else(PoisonError::into_inner).needs_repair(),
             Side::Reader(_) => false,
         };
-        state || self.shared.damaged.load(Ordering::Acquire)
+        state || self.shared.damaged.load(Ordering::Acquire) || self.has_cut_files()
+    }
+
+    /// True if a mapped file was cut since it was last known to be whole: what is read from it may be anything.
+    pub fn has_cut_files(&self) -> bool {
+        self.faults.load(Ordering::Acquire) != faults::count()
     }
 
     /// Removes tombstones for good, when there are many.
@@ -153,7 +208,12 @@ impl Index {
         let result = derived.compact();
         self.show(&derived);
         drop(derived);
-        self.catalog.trim_log();
+        match &result {
+            Ok(Compacted { chunks: 1.. }) => self.catalog.empty_log(),
+            _ => self.catalog.trim_log(),
+        }
+        // Complete again: the one that could not be read is of no more use.
+        let _ = std::fs::remove_file(self.dir.join(catalog::DAMAGED));
         result
     }
 
@@ -207,8 +267,10 @@ impl Index {
     }
 
     pub fn put_outlines(&self, outlines: &[(DocId, ContentHash, Outline)]) -> Result<(), IndexError> {
-        let packed: Vec<_> =
-            outlines.iter().map(|(doc, hash, outline)| (*doc, *hash, outlines::pack(outline))).collect();
+        let packed: Vec<_> = outlines
+            .iter()
+            .map(|(doc, hash, outline)| (*doc, *hash, crate::outlines::pack(outline)))
+            .collect();
         self.catalog.put_outlines(&packed)
     }
 
@@ -229,7 +291,7 @@ impl Index {
     /// What files declare and use under a name; `None` for a file whose outline is not made yet.
     pub fn outlines(&self, paths: &[String], name: &str) -> Result<Vec<Option<Outline>>, IndexError> {
         let packed = self.catalog.outlines(paths)?;
-        Ok(packed.into_iter().map(|packed| outlines::unpack(&packed?, name)).collect())
+        Ok(packed.into_iter().map(|packed| crate::outlines::unpack(&packed?, name)).collect())
     }
 
     /// Whether no chunk before this one belongs to the same page, slide, sheet or section.
@@ -253,7 +315,7 @@ impl Index {
         self.catalog.check()
     }
 
-    fn open_writer(open: Open) -> Result<Index, IndexError> {
+    fn open_writer(open: &Open) -> Result<Index, IndexError> {
         let catalog = Arc::new(Catalog::open_writer(&open.dir, &open.root)?);
         let dimensions = KINDS.map(|kind| open.embedder.dimensions(kind).to_string());
         catalog.set_settings(&[
@@ -267,7 +329,7 @@ impl Index {
         let shared = Arc::new(Shared::default());
         let (lexical, vectors) = derived.views();
         let first = Snapshot {
-            id: 0,
+            id: snapshot::next_id(),
             generation: catalog.generation(),
             catalog: catalog.clone(),
             lexical,
@@ -277,22 +339,24 @@ impl Index {
             counted: Counted::default(),
         };
         Ok(Index {
-            dir: open.dir,
+            dir: open.dir.clone(),
             catalog,
-            embedder: open.embedder,
+            embedder: open.embedder.clone(),
             side: Side::Writer(Mutex::new(derived)),
             current: RwLock::new(Arc::new(first)),
             shared,
-            next_snapshot: AtomicU64::new(1),
+            replaced: None,
+            faults: AtomicU64::new(faults::count()),
         })
     }
 
     fn open_reader(open: Open) -> Result<Index, IndexError> {
+        let catalog_file = file_id(&open.dir.join(catalog::FILE_NAME));
         let catalog = Arc::new(Catalog::open_reader(&open.dir)?);
         let corpus = corpus(&catalog)?;
         let shared = Arc::new(Shared::default());
         let first = Snapshot {
-            id: 0,
+            id: snapshot::next_id(),
             generation: 0,
             catalog: catalog.clone(),
             lexical: LexicalView::default(),
@@ -302,6 +366,7 @@ impl Index {
             counted: Counted::default(),
         };
         let watch = Watch {
+            catalog_file,
             connection: catalog.connect()?,
             data_version: -1,
             lexical_meta: None,
@@ -317,7 +382,8 @@ impl Index {
             side: Side::Reader(Mutex::new(watch)),
             current: RwLock::new(Arc::new(first)),
             shared,
-            next_snapshot: AtomicU64::new(1),
+            replaced: None,
+            faults: AtomicU64::new(faults::count()),
         };
         index.snapshot();
         Ok(index)
@@ -363,7 +429,7 @@ impl Index {
     fn swap(&self, lexical: LexicalView, vectors: [Arc<VectorView>; 2]) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let next = Snapshot {
-            id: self.next_snapshot.fetch_add(1, Ordering::Relaxed),
+            id: snapshot::next_id(),
             generation: self.catalog.generation(),
             catalog: self.catalog.clone(),
             lexical,
@@ -453,6 +519,10 @@ impl Index {
 
     /// Makes a new snapshot if the writer has changed something since the last look.
     fn refresh(&self, watch: &mut Watch) -> Result<(), IndexError> {
+        if self.has_new_catalog(watch) {
+            // The other files are no longer those of the catalog that was opened.
+            return Ok(());
+        }
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
         let data_version = watch
             .connection
@@ -511,6 +581,12 @@ impl Index {
         watch.seen = generation;
         self.swap(lexical, vectors);
         Ok(())
+    }
+
+    fn has_new_catalog(&self, watch: &Watch) -> bool {
+        let there = file_id(&self.dir.join(catalog::FILE_NAME));
+        // One that is missing is about to be replaced, or the whole state is gone.
+        there.is_some_and(|there| watch.catalog_file.is_none_or(|opened| opened.inode != there.inode))
     }
 
     fn read_lexical(&self, watch: &mut Watch, before: &LexicalView) -> Result<LexicalView, IndexError> {

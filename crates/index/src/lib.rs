@@ -10,6 +10,8 @@
 //! A batch of changes is one transaction of the catalog and gets the next generation number. The derived indices
 //! follow when [`Index::publish`] is called, and each records the generation it holds: after a crash, or when one
 //! of their files is missing or damaged, they are brought up to date from the catalog ([`Index::repair`]).
+//! Every page of the catalog has a checksum. Where one does not match ([`Index::damage`]), the index is built again from
+//! the files, beside the old one ([`rebuild_dir`]), and put in its place ([`install_rebuilt`]).
 //! Searches run on a [`Snapshot`].
 
 mod batch;
@@ -17,12 +19,14 @@ mod catalog;
 mod derive;
 mod documents;
 mod error;
+mod faults;
 mod feed;
 mod ids;
 mod index;
 mod lexical;
 mod outlines;
 mod rank;
+mod rebuild;
 mod snapshot;
 pub mod tokens;
 mod vector;
@@ -31,6 +35,8 @@ pub use batch::{Applied, Batch, DocChange, Known, NewRep};
 pub use catalog::{Counts, DocumentRow, StoredChunk, Unoutlined};
 pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;
+pub use faults::survive_cut_files;
 pub use index::{Access, Index, Open};
 pub use lexical::{Bm25, LexicalQuery, QueryTerm};
+pub use rebuild::{install_rebuilt, rebuild_dir};
 pub use snapshot::{Holder, Snapshot};

@@ -1,7 +1,7 @@
 //! What one search sees: everything as of one moment, whatever is written meanwhile.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{ChunkId, DocType, Generation, IndexKind, Ranked};
@@ -74,14 +74,20 @@ pub(crate) struct Shared {
     scratches: Mutex<Vec<Scratch>>,
 }
 
+/// The number of the next snapshot, whichever index it is of.
+pub(crate) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Snapshot {
     /// The commit of the catalog that was the last when the snapshot was made.
     pub fn generation(&self) -> Generation {
         Generation(self.generation)
     }
 
-    /// Another number for every snapshot of an index, also where only a repair came between: fit as the key of
-    /// a cache.
+    /// Another number for every snapshot of this process, also where only a repair came between or the whole index was
+    /// built again: fit as the key of a cache.
     pub fn id(&self) -> u64 {
         self.id
     }

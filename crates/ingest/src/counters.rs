@@ -101,6 +101,11 @@ impl Counters {
         self.running.store(true, Relaxed);
     }
 
+    /// Counts a failure that is no file's.
+    pub fn fail(&self) {
+        self.errors.fetch_add(1, Relaxed);
+    }
+
     pub fn finish(&self) {
         self.running.store(false, Relaxed);
     }

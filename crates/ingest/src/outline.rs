@@ -104,20 +104,25 @@ fn outline_batch(
 ) -> Vec<(DocId, ContentHash, Outline)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(batch.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, batch.len()) {
-            scope.spawn(|| {
-                while let Some(document) = batch.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if cancel.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    if let Some(outline) = outline_of(guard, document) {
-                        let row = (document.doc_id, document.content_hash, outline);
-                        done.lock().unwrap_or_else(PoisonError::into_inner).push(row);
-                    }
-                }
-            });
+    let work = || {
+        while let Some(document) = batch.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if cancel.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Some(outline) = outline_of(guard, document) {
+                let row = (document.doc_id, document.content_hash, outline);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.clamp(1, batch.len()) {
+            // Where the system grants no further thread, this one does it all.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(doc, ..)| *doc);

@@ -64,9 +64,9 @@ impl Representer<'_> {
                 let message = "EXTRACT_FAILED: the file kept changing while it was read".to_owned();
                 return out.send(Put { inode: 0, ..put }.failed(by_name(), message));
             }
-            Err(OpenError::Io(error)) => {
-                put.failed(by_name(), format!("EXTRACT_FAILED: the file could not be read: {error}"))
-            }
+            // The same: the right to read it may come back without a trace in its size and time stamp.
+            Err(OpenError::Io(error)) => Put { inode: 0, ..put }
+                .failed(by_name(), format!("EXTRACT_FAILED: the file could not be read: {error}")),
         };
         let is_touch = matches!(change, DocChange::Touch { .. });
         out.send(change);

@@ -63,6 +63,8 @@ pub enum IngestError {
     Walk(#[from] WalkError),
     #[error(transparent)]
     Index(#[from] IndexError),
+    #[error("the system grants no thread to index with: {0}")]
+    Thread(#[from] std::io::Error),
     #[error("indexing was stopped")]
     Cancelled,
 }
@@ -88,7 +90,12 @@ impl Ingest {
 
     /// Walks the root and brings every difference into the index. The caller has called [`Counters::start`].
     pub fn scan(&self, mode: IndexMode, cancel: &AtomicBool) -> Result<(), IngestError> {
-        let same_rules = self.index.setting(RULES_SETTING)?.as_deref() == Some(&self.options.rules);
+        let mut same_rules = self.index.setting(RULES_SETTING)?.as_deref() == Some(&self.options.rules);
+        if !same_rules && self.index.counts()?.documents == 0 {
+            // Whatever is stored from now on is stored by these rules, also if this pass does not reach its end.
+            self.index.set_setting(RULES_SETTING, &self.options.rules)?;
+            same_rules = true;
+        }
         let trust = mode == IndexMode::Incremental && same_rules;
         let ledger = Ledger::new(self.index.known_files()?);
         self.counters.set_totals(&self.index.counts()?);
@@ -210,13 +217,23 @@ impl Ingest {
     fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
         let known = ledger.meet_file(file.path.as_str());
         self.counters.scanned.fetch_add(1, Relaxed);
-        if trust && known.is_some_and(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode)) {
-            self.counters.skipped.fetch_add(1, Relaxed);
-            self.counters.unchanged.fetch_add(1, Relaxed);
-            return true;
+        let same = known.filter(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode));
+        match same.filter(|_| trust) {
+            // A file that may no longer be read keeps its size and time stamp, but not its place in the index.
+            Some(known) if known.status != DocStatus::Ok || self.guard.root().may_read(&file.path) => {
+                if known.status == DocStatus::Error {
+                    self.counters.errors.fetch_add(1, Relaxed);
+                } else {
+                    self.counters.skipped.fetch_add(1, Relaxed);
+                    self.counters.unchanged.fetch_add(1, Relaxed);
+                }
+                true
+            }
+            _ => {
+                self.counters.to_read.fetch_add(1, Relaxed);
+                work.send(file).is_ok()
+            }
         }
-        self.counters.to_read.fetch_add(1, Relaxed);
-        work.send(file).is_ok()
     }
 
     /// Runs `produce` beside the representing threads and the committer, and waits for all of them.
@@ -239,17 +256,8 @@ impl Ingest {
             turn: Mutex::default(),
             fingerprint: &self.options.rules,
         };
-        let (produced, committed) = std::thread::scope(|scope| {
-            for _ in 0..self.options.threads.max(1) {
-                let (work, changes) = (work_out.clone(), changes_in.clone());
-                let (representer, budget) = (&representer, &budget);
-                let counters = &self.counters;
-                scope.spawn(move || {
-                    represent_all(representer, budget, before, cancel, counters, &work, &changes)
-                });
-            }
-            drop(work_out);
-            let committer = scope.spawn(|| {
+        let (produced, committed) = std::thread::scope(|scope| -> Result<_, IngestError> {
+            let committer = thread("commit").spawn_scoped(scope, || {
                 let changes_out = changes_out;
                 Committer {
                     index: &self.index,
@@ -258,11 +266,29 @@ impl Ingest {
                     on_event: &self.on_event,
                 }
                 .run(&changes_out)
-            });
+            })?;
+            let mut readers = 0;
+            for _ in 0..self.options.threads.max(1) {
+                let (work, changes) = (work_out.clone(), changes_in.clone());
+                let (representer, budget) = (&representer, &budget);
+                let counters = &self.counters;
+                let read =
+                    move || represent_all(representer, budget, before, cancel, counters, &work, &changes);
+                match thread("read").spawn_scoped(scope, read) {
+                    Ok(_) => readers += 1,
+                    // Fewer of them are slower, and no reason to stop.
+                    Err(error) if readers == 0 => return Err(error.into()),
+                    Err(error) => {
+                        tracing::warn!(%error, readers, "fewer threads read than were asked for");
+                        break;
+                    }
+                }
+            }
+            drop(work_out);
             let produced = produce(&work_in, &changes_in);
             drop((work_in, changes_in));
-            (produced, committer.join())
-        });
+            Ok((produced, committer.join()))
+        })?;
         match committed {
             Ok(result) => result?,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -270,6 +296,10 @@ impl Ingest {
         // A walk that was told to stop says so as an error of its own.
         if cancel.load(Relaxed) { Err(IngestError::Cancelled) } else { produced }
     }
+}
+
+fn thread(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.to_owned())
 }
 
 fn represent_all(

@@ -84,6 +84,31 @@ impl Root {
         same().unwrap_or(false)
     }
 
+    /// Whether the opened directory can never be at its path again: it was removed, or another one is there. One that
+    /// was moved away may come back.
+    pub fn is_gone_for_good(&self) -> bool {
+        let removed = rustix::fs::fstat(&self.directory).is_ok_and(|opened| opened.st_nlink == 0);
+        let replaced = rustix::fs::stat(&self.path).is_ok() && !self.is_current();
+        removed || replaced
+    }
+
+    /// Whether this process may read what stands at a path; a member of an archive counts as its archive. Only a hint:
+    /// what is read is opened without it.
+    pub fn may_read(&self, path: &RelPath) -> bool {
+        let mut path = path.as_str();
+        loop {
+            let (access, flags) = (rustix::fs::Access::READ_OK, rustix::fs::AtFlags::EACCESS);
+            match rustix::fs::accessat(&self.directory, path, access, flags) {
+                Ok(()) => return true,
+                Err(Errno::NOTDIR) => match path.rsplit_once('/') {
+                    Some((above, _)) => path = above,
+                    None => return false,
+                },
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Pins the file system object at a path without following any symbolic link.
     pub(crate) fn pin(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
         self.resolver.open(self.directory.as_fd(), path.as_str(), OFlags::PATH)

@@ -122,11 +122,16 @@ fn gather_all(question: &Question<'_>, kinds: &[IndexKind]) -> Vec<Result<Pool, 
     let large = |kind: &IndexKind| question.snapshot.live_chunks(*kind) >= LARGE;
     match kinds {
         [first, second] if large(first) && large(second) => std::thread::scope(|scope| {
-            let other = scope.spawn(|| gather(question, *second));
+            let other = std::thread::Builder::new().spawn_scoped(scope, || gather(question, *second));
             let one = gather(question, *first);
             let gone =
                 |_| Err(Failure::new(ErrorCode::InternalError, "a part of the search ended abnormally"));
-            vec![one, other.join().unwrap_or_else(gone)]
+            let other = match other {
+                Ok(thread) => thread.join().unwrap_or_else(gone),
+                // The system grants no thread.
+                Err(_) => gather(question, *second),
+            };
+            vec![one, other]
         }),
         kinds => kinds.iter().map(|kind| gather(question, *kind)).collect(),
     }

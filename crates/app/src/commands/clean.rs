@@ -30,11 +30,16 @@ const KEYS: &str = "secret.env";
 const OWN_FOLDERS: [&str; 2] = [".dir2mcp", ".repo_mcp"];
 
 /// What our files are called in a state directory of another name.
-const OWN_FILES: [&str; 17] = [
+const OWN_FILES: [&str; 22] = [
     "root.json",
     "meta.sqlite",
     "meta.sqlite-wal",
     "meta.sqlite-shm",
+    "meta.sqlite.new",
+    "meta.sqlite.damaged",
+    "rebuild",
+    "rebuilt",
+    "servers",
     "lexical",
     "vectors_text.hnsw",
     "vectors_code.hnsw",
@@ -148,9 +153,7 @@ fn refuse_while_in_use(folder: &Path) -> Result<(), Exit> {
         Exit::new(ExitCode::Generic, "CONFLICT", format!("{who} uses {}", safe(&folder.to_string_lossy())))
             .hint("Stop it, then run `dir2mcp clean` again.")
     };
-    if let Ok(Some(saved)) = SavedConnection::read(folder)
-        && saved.is_running()
-    {
+    if let Some(saved) = SavedConnection::running(folder) {
         return Err(conflict(format!("the server at {}", safe(&saved.url))));
     }
     match engine::writer_of(folder) {

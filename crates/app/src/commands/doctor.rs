@@ -232,10 +232,7 @@ fn index(settings: &Settings) -> Check {
     match opened {
         Ok(engine) => {
             let progress = engine.progress();
-            let running = SavedConnection::read(&settings.state_dir)
-                .ok()
-                .flatten()
-                .is_some_and(|saved| saved.is_running());
+            let running = SavedConnection::running(&settings.state_dir).is_some();
             let detail = format!(
                 "{} searchable, {} not searchable, {} chunks",
                 progress.searchable, progress.not_searchable, progress.chunks_total
@@ -266,15 +263,7 @@ fn writer(settings: &Settings) -> Check {
 }
 
 fn server(settings: &Settings) -> Vec<Check> {
-    let running = match SavedConnection::read(&settings.state_dir) {
-        Ok(saved) => saved.filter(SavedConnection::is_running),
-        Err(error) => {
-            let path = settings.state_dir.join(print::connection::FILE_NAME);
-            let remedy = format!("Delete {}; the next `dir2mcp up` writes it.", path.to_string_lossy());
-            return vec![Check::notice("server", format!("connection.json cannot be read: {error}"), remedy)];
-        }
-    };
-    if let Some(running) = running {
+    if let Some(running) = SavedConnection::running(&settings.state_dir) {
         return vec![Check::fine("server", format!("runs at {}", running.url))];
     }
     let listen = &settings.server.listen;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use engine::{Engine, Event, EventSink, IndexingOutcome, IngestError};
-use model::IndexMode;
+use model::{ErrorCode, IndexMode};
 
 use crate::config::Loaded;
-use crate::exit::Exit;
+use crate::exit::{Exit, ExitCode};
 use crate::print::report::Reporter;
 use crate::wire;
 
@@ -27,7 +27,8 @@ pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
             }
             IndexingOutcome::HeldBy(holder) => {
                 let message = format!("another process ({holder}) is writing this index");
-                return Err(Exit::generic(message).hint("Stop it, then run `dir2mcp reindex` again."));
+                return Err(Exit::new(ExitCode::Generic, ErrorCode::Conflict.as_str(), message)
+                    .hint("Stop it, then run `dir2mcp reindex` again."));
             }
         }
     }
@@ -47,7 +48,9 @@ pub(crate) fn bring_up_to_date(
         Event::Warning(message) => events.warn(&message),
         Event::BecameWriter | Event::Fatal { .. } => {}
     });
-    engine.index_now(mode, sink).map_err(|error: IngestError| {
-        Exit::ingest(error.to_string()).hint("What was indexed before is kept.")
+    engine.index_now(mode, sink).map_err(|error: IngestError| match error {
+        IngestError::Walk(_) => Exit::new(ExitCode::RootInaccessible, "ROOT_INACCESSIBLE", error.to_string())
+            .hint("What was indexed before is kept."),
+        error => Exit::ingest(error.to_string()).hint("What was indexed before is kept."),
     })
 }

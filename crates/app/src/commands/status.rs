@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::state_dir;
-use engine::{Call, Corpus, ListRequest, ListedFile};
+use engine::{Call, Corpus, EngineError, IndexError, ListRequest, ListedFile};
 use model::DocStatus;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ const PAGE: usize = 5000;
 pub(crate) fn run(loaded: &Loaded, args: &StatusArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
     let belonging = state_dir::check(&settings.root, &settings.state_dir)?;
-    let Some(corpus) = engine::read_corpus(&settings.state_dir) else {
+    let Some((source, corpus)) = saved_corpus(loaded)? else {
         if settings.output.json {
             let snapshot = serde_json::Value::Null;
             print::out_json(
@@ -36,11 +36,11 @@ pub(crate) fn run(loaded: &Loaded, args: &StatusArgs) -> Result<(), Exit> {
         }
         return Ok(());
     };
-    let running = SavedConnection::of(&settings.state_dir, belonging)?.filter(SavedConnection::is_running);
+    let running = SavedConnection::of(&settings.state_dir, belonging);
     let files = if args.files.is_some() || args.skipped { Some(list(loaded, args)?) } else { None };
     if settings.output.json {
         let mut status = json!({
-            "source": "corpus_json",
+            "source": source,
             "state_dir": settings.state_dir,
             "server": running.as_ref().map(|server| &server.url),
             "snapshot": corpus,
@@ -58,6 +58,18 @@ pub(crate) fn run(loaded: &Loaded, args: &StatusArgs) -> Result<(), Exit> {
     }
     print::out(&summary(loaded, &corpus, running.as_ref()))?;
     Ok(())
+}
+
+/// The summary that the last writer left, or what the catalog itself says where that is missing or cannot be read.
+fn saved_corpus(loaded: &Loaded) -> Result<Option<(&'static str, Corpus)>, Exit> {
+    if let Some(corpus) = engine::read_corpus(&loaded.settings.state_dir) {
+        return Ok(Some(("corpus_json", corpus)));
+    }
+    match wire::open_engine_for_reading(&loaded.settings) {
+        Ok(engine) => Ok(Some(("meta_sqlite", engine.corpus().map_err(EngineError::from)?))),
+        Err(EngineError::Index(IndexError::Missing { .. })) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn summary(loaded: &Loaded, corpus: &Corpus, running: Option<&SavedConnection>) -> String {

@@ -51,11 +51,18 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 stop.cancel();
             }
         });
+        let (lost_in, mut lost_out) = tokio::sync::mpsc::unbounded_channel();
+        let ending = stop.clone();
         roots.start(
             IndexMode::Incremental,
             Arc::new(move |event| match event {
                 Event::FileError { path, message } => warn(&format!("{path}: {message}")),
                 Event::Warning(message) => warn(&message),
+                // Without its root there is nothing to serve; the client may start another server.
+                Event::Fatal { code: code @ engine::ROOT_INACCESSIBLE, message } => {
+                    let _ = lost_in.send(Exit::fatal(code, message));
+                    ending.cancel();
+                }
                 // The index is what it was; the client can still search it.
                 Event::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
                 Event::Progress(progress) if !progress.running => memory::give_back(),
@@ -63,7 +70,11 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
             }),
         );
         let server = wire::mcp_server(settings, &roots, CallerSource::Stdio, args.conformance_fixtures)?;
-        mcp::serve_stdio(server, stop).await.map_err(|error| Exit::generic(error.to_string()))
+        let served = mcp::serve_stdio(server, stop).await;
+        match lost_out.try_recv() {
+            Ok(exit) => Err(exit),
+            Err(_) => served.map_err(|error| Exit::generic(error.to_string())),
+        }
     });
     roots.shutdown();
     // A read from a terminal or pipe cannot be cancelled; it must not keep the process.

@@ -50,19 +50,28 @@ pub(super) fn call(
     tool: &'static str,
     arguments: Map<String, Value>,
 ) -> Result<ToolResult, Exit> {
-    let roots = Arc::new(Roots::new(engine, Vec::new()));
+    let roots = Arc::new(Roots::new(Arc::clone(&engine), Vec::new()));
     let rooms = wire::rooms(&loaded.settings, &roots);
     let registry = Registry::new(&rooms, &[Contract::Dir2mcp], ToolNames::Dotted)?;
-    let context = CallContext {
-        caller: Caller::Cli,
-        cancel: CancellationToken::new(),
-        progress: None,
-        request_id: None,
-    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime
-        .block_on(registry.call(tool, Some(arguments), context))
-        .map_err(|error| Exit::generic(error.to_string()))?;
+    let ask = || {
+        let context = CallContext {
+            caller: Caller::Cli,
+            cancel: CancellationToken::new(),
+            progress: None,
+            request_id: None,
+        };
+        runtime
+            .block_on(registry.call(tool, Some(arguments.clone()), context))
+            .map_err(|error| Exit::generic(error.to_string()))
+    };
+    let mut result = ask()?;
+    if engine.damage().is_some() {
+        // The question met damage that nothing had met before: it is mended, and the question asked again.
+        let reporter = Arc::new(Reporter::beside_a_result(&loaded.settings.output));
+        bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
+        result = ask()?;
+    }
     if result.is_error {
         let text = result.content.join("\n");
         let message = text.strip_prefix("ERROR: ").unwrap_or(&text);

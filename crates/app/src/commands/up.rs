@@ -115,6 +115,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         tokio::task::spawn_blocking(move || stopping.shutdown())
             .await
             .map_err(|error| Exit::generic(error.to_string()))?;
+        Connection::withdraw(&settings.state_dir);
         reporter.event(Level::Info, "server_stopped", json!({}));
         outcome.and(served.map_err(Exit::from))
     });
@@ -135,11 +136,7 @@ fn tell(reporter: &Reporter, event: Event) -> Option<Exit> {
         Event::FileError { path, message } => reporter.file_error(&path, &message),
         Event::Warning(message) => reporter.warn(&message),
         Event::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),
-        Event::Fatal { message, .. } => {
-            return Some(
-                Exit::ingest(message).hint("What was indexed before is kept; run `dir2mcp up` again."),
-            );
-        }
+        Event::Fatal { code, message } => return Some(Exit::fatal(code, message)),
     }
     None
 }

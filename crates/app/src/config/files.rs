@@ -55,6 +55,16 @@ pub(crate) fn read_if_present(path: &Path) -> io::Result<Option<SmallFile>> {
     }
 }
 
+/// The files in a folder; none where there is no folder.
+pub(crate) fn list(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Makes a folder for its owner alone, unless it is there.
+pub(crate) fn prepare_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 pub(crate) fn is_file(path: &Path) -> bool {
     path.is_file()
 }

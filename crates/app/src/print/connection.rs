@@ -18,8 +18,11 @@ use crate::config::files;
 use crate::config::settings::{Listen, Server};
 use crate::secrets::token::TokenSource;
 
-/// The name of the file in the state directory.
-pub(crate) const FILE_NAME: &str = "connection.json";
+/// The name of the file in the state directory: how to reach the server that was started last.
+const FILE_NAME: &str = "connection.json";
+
+/// A copy for each server that runs, by its process: several may serve the same folder.
+const SERVERS: &str = "servers";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
@@ -81,7 +84,24 @@ impl Connection {
             "port_is_fixed": self.port_is_fixed,
         });
         let text = serde_json::to_string_pretty(&data).map_err(io::Error::other)?;
-        files::write(&state_dir.join(FILE_NAME), &format!("{}\n", escape_json(&text)), 0o600)
+        let text = format!("{}\n", escape_json(&text));
+        let servers = state_dir.join(SERVERS);
+        files::prepare_folder(&servers)?;
+        files::write(&servers.join(format!("{}.json", std::process::id())), &text, 0o600)?;
+        files::write(&state_dir.join(FILE_NAME), &text, 0o600)
+    }
+
+    /// Says that this server has stopped. Another one that still runs gets its `connection.json` back.
+    pub(crate) fn withdraw(state_dir: &Path) {
+        let own = std::process::id();
+        let _ = std::fs::remove_file(state_dir.join(SERVERS).join(format!("{own}.json")));
+        let written = SavedConnection::read(state_dir);
+        if written.is_some_and(|saved| saved.server.is_some_and(|server| server.pid == own))
+            && let Some((_, text)) = SavedConnection::others(state_dir).pop()
+        {
+            // Where it fails, whoever asks finds the other server by its own file.
+            let _ = files::write(&state_dir.join(FILE_NAME), &text, 0o600);
+        }
     }
 
     /// The block that `up` prints.
@@ -151,23 +171,49 @@ pub(crate) struct SavedServer {
     pub pid: u32,
     #[serde(default)]
     pub port_is_fixed: bool,
+    /// UTC, so that the order of the texts is that of the times.
+    #[serde(default)]
+    pub started: String,
 }
 
 impl SavedConnection {
-    /// What is saved in a state directory, unless that came along with the folder: its author could have written any
+    /// The server that runs, unless the state directory came along with the folder: its author could have written any
     /// address.
-    pub(crate) fn of(state_dir: &Path, belonging: Belonging) -> io::Result<Option<SavedConnection>> {
+    pub(crate) fn of(state_dir: &Path, belonging: Belonging) -> Option<SavedConnection> {
         match belonging {
-            Belonging::Own => SavedConnection::read(state_dir),
-            Belonging::Adopted => Ok(None),
+            Belonging::Own => SavedConnection::running(state_dir),
+            Belonging::Adopted => None,
         }
     }
 
-    pub(crate) fn read(state_dir: &Path) -> io::Result<Option<SavedConnection>> {
-        let Some(file) = files::read_if_present(&state_dir.join(FILE_NAME))? else { return Ok(None) };
-        serde_json::from_str(&file.text)
-            .map(Some)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    /// A server that runs now: the one that was started last, if it can be told.
+    pub(crate) fn running(state_dir: &Path) -> Option<SavedConnection> {
+        SavedConnection::read(state_dir)
+            .filter(SavedConnection::is_running)
+            .or_else(|| SavedConnection::others(state_dir).pop().map(|(saved, _)| saved))
+    }
+
+    /// What `connection.json` says; one that cannot be read says nothing.
+    fn read(state_dir: &Path) -> Option<SavedConnection> {
+        let file = files::read(&state_dir.join(FILE_NAME)).ok()?;
+        serde_json::from_str(&file.text).ok()
+    }
+
+    /// All servers that run, the newest last, each with its text. The files of those that were killed are removed.
+    fn others(state_dir: &Path) -> Vec<(SavedConnection, String)> {
+        let mut found = Vec::new();
+        for path in files::list(&state_dir.join(SERVERS)) {
+            let Ok(file) = files::read(&path) else { continue };
+            match serde_json::from_str::<SavedConnection>(&file.text) {
+                Ok(saved) if saved.is_running() => found.push((saved, file.text)),
+                _ => {
+                    let _ = std::fs::remove_file(&path);
+                }
+            }
+        }
+        let started = |saved: &SavedConnection| saved.server.as_ref().map(|server| server.started.clone());
+        found.sort_by_key(|(saved, _)| started(saved));
+        found
     }
 
     /// True where the next start will have the same address.
@@ -176,7 +222,7 @@ impl SavedConnection {
     }
 
     /// True where the process that wrote it still exists.
-    pub(crate) fn is_running(&self) -> bool {
+    fn is_running(&self) -> bool {
         let pid = self.server.as_ref().and_then(|server| i32::try_from(server.pid).ok());
         let pid = pid.and_then(rustix::process::Pid::from_raw);
         // A process of another user cannot be signalled, but it is there.
@@ -257,15 +303,22 @@ mod tests {
             value["session"],
             json!({"uses_mcp_session_id": true, "header_name": "MCP-Session-Id", "assigned_on_initialize": true})
         );
-        let saved = SavedConnection::read(dir.path()).unwrap().unwrap();
+        let saved = SavedConnection::read(dir.path()).unwrap();
         assert_eq!(saved.token_file, Some(dir.path().join("secret.token")));
         assert_eq!(value["server"]["started"], "2026-02-25T12:34:56.789Z");
         assert!(saved.is_running());
-        let gone = SavedConnection {
-            server: Some(SavedServer { pid: i32::MAX as u32, port_is_fixed: true }),
-            ..saved
-        };
+        let nobody = SavedServer { pid: i32::MAX as u32, port_is_fixed: true, started: String::new() };
+        let gone = SavedConnection { server: Some(nobody), ..saved };
         assert!(!gone.is_running());
-        assert!(SavedConnection::read(&dir.path().join("none")).unwrap().is_none());
+        assert!(SavedConnection::read(&dir.path().join("none")).is_none());
+        // A file that cannot be read, or that a server which is gone wrote last, is no reason not to find this one.
+        for text in
+            ["{ broken", &text.replace(&format!("\"pid\": {}", std::process::id()), "\"pid\": 2147483647")]
+        {
+            std::fs::write(dir.path().join("connection.json"), text).unwrap();
+            assert!(SavedConnection::running(dir.path()).is_some(), "{text}");
+        }
+        Connection::withdraw(dir.path());
+        assert!(SavedConnection::running(dir.path()).is_none());
     }
 }

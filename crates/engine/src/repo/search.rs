@@ -88,6 +88,7 @@ pub(super) fn find(
         Retrieval::Hybrid | Retrieval::Meaning => shared.embedder.as_ref(),
     };
     let answer = retrieve::search(&snapshot, embedder, query, &options, &|path| shared.allows(path))?;
+    shared.check_files()?;
     let mut states = HashMap::new();
     let mut hits = Vec::with_capacity(answer.hits.len());
     for (hit, matched_terms) in answer.hits.into_iter().zip(answer.matched) {

@@ -339,15 +339,20 @@ fn parse_all(
         // Of hundreds of files only what the question is about is kept.
         Some((path.clone(), whole.as_ref().map(|parsed| ingest::summary(parsed).about(name))))
     };
+    let part = move |first| paths.iter().skip(first).step_by(threads).filter_map(parse).collect::<Vec<_>>();
     std::thread::scope(|scope| {
         let parts: Vec<_> = (0..threads)
             .map(|first| {
-                scope.spawn(move || {
-                    paths.iter().skip(first).step_by(threads).filter_map(parse).collect::<Vec<_>>()
-                })
+                let spawned = std::thread::Builder::new().spawn_scoped(scope, move || part(first));
+                // Where the system grants no thread, this one does its share.
+                spawned.map_err(|_| part(first))
             })
             .collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        let done = |part: Result<std::thread::ScopedJoinHandle<'_, _>, _>| match part {
+            Ok(thread) => thread.join().unwrap_or_default(),
+            Err(done) => done,
+        };
+        parts.into_iter().flat_map(done).collect()
     })
 }
 

@@ -189,6 +189,7 @@ fn found(moment: &Moment, parsed: &Parsed, asked: &Asked, shown: &Arc<Shown>) ->
     let answer = retrieve::search(&moment.snapshot, shared.embedder.as_ref(), &query, &options, &|path| {
         shared.allows(path)
     })?;
+    shared.check_files()?;
     let words: Vec<Vec<String>> = parsed
         .content_terms()
         .iter()

@@ -1,11 +1,13 @@
 //! The catalog, `meta.sqlite`: documents, representations, chunks, spans and settings. It is the truth; the
 //! lexical and vector indices can always be made again from it.
 
+mod birth;
 mod document;
 mod extras;
 mod outlines;
 mod read;
 mod schema;
+mod sealed;
 mod text;
 mod write;
 
@@ -17,8 +19,10 @@ use std::time::Duration;
 use model::IndexKind;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use self::sealed::Layer;
 use crate::error::IndexError;
 
+pub(crate) use birth::{DAMAGED, remove_companions, set_aside, sync};
 pub use outlines::Unoutlined;
 pub(crate) use read::ReplayRow;
 pub use read::{Counts, DocumentRow, StoredChunk};
@@ -37,8 +41,11 @@ const PAGE_BYTES: u32 = 16_384;
 /// Another process may be in the middle of a commit or a checkpoint.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The log is folded back into the database when it has grown to this many pages, and the file then cut.
-const LOG_PAGES: u32 = 256;
+/// The log is folded back into the database when it has grown to this size, and the file then cut.
+const LOG_BYTES: u64 = 4 << 20;
+
+/// How long folding it back waits for readers; a later commit tries again.
+const LOG_PATIENCE: Duration = Duration::from_millis(100);
 
 /// More idle readers than this are closed again.
 const IDLE_READERS: usize = 4;
@@ -51,8 +58,12 @@ pub(crate) struct Catalog {
     writer: Option<Mutex<Writer>>,
     /// Set where no log can be written and none is there: nobody writes, so locks and logs are not looked at.
     immutable: bool,
+    /// Not so in a catalog of an older version that is only read.
+    sealed: bool,
     generation: AtomicU64,
     content_generation: AtomicU64,
+    /// What was found to be wrong with it since it was opened.
+    damage: Mutex<Option<String>>,
 }
 
 /// The one connection that writes, and what it remembers between transactions.
@@ -74,53 +85,40 @@ impl Catalog {
             std::io::ErrorKind::StorageFull => IndexError::DiskFull { path: dir.to_owned() },
             _ => IndexError::NotWritable { path: dir.to_owned(), reason: error.to_string() },
         })?;
+        birth::prepare(dir, root)?;
         let path = dir.join(FILE_NAME);
         let sqlite = |error| IndexError::sqlite(&path, error);
-        let exists = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
-        if exists {
-            // Whose file this is, and whether it is whole, is found out without being able to write to it.
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let conn = Connection::open_with_flags(&path, flags).map_err(|error| unopenable(&path, error))?;
-            conn.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
-            schema::inspect(&conn, &path)?;
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut conn = Connection::open_with_flags(&path, flags).map_err(|error| unopenable(&path, error))?;
+        // For writing from the start: a reader could not roll back or take in what a crash left.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = sealed::open(&path, flags, Layer::Sealed).map_err(|error| unopenable(&path, error))?;
         conn.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
         if conn.is_readonly(rusqlite::MAIN_DB).map_err(sqlite)? {
             return Err(IndexError::NotWritable { path, reason: "the file is read-only".to_owned() });
         }
-        let found = schema::inspect(&conn, &path)?;
-        if matches!(found, schema::Found::Empty) {
-            conn.pragma_update(None, "page_size", PAGE_BYTES).map_err(sqlite)?;
-        }
-        let mode: String = conn
-            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
-            .map_err(|error| unopenable(&path, error))?;
-        if !mode.eq_ignore_ascii_case("wal") {
-            let reason = format!("the file system refuses a write-ahead log (journal mode {mode})");
-            return Err(IndexError::NotWritable { path, reason });
+        match schema::inspect(&conn, &path)? {
+            schema::Found::Ours { version: schema::FORMAT_VERSION } => {}
+            _ => return Err(IndexError::Corrupt { path, detail: "it has no tables".to_owned() }),
         }
         prepare(&conn).map_err(sqlite)?;
         // FULL: an acknowledged batch survives a power cut, not only a crash of this process.
         conn.pragma_update(None, "synchronous", "FULL").map_err(sqlite)?;
         conn.pragma_update(None, "cache_size", -16_000).map_err(sqlite)?;
-        conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(sqlite)?;
+        // By ourselves, and always to the end: a log that was folded back but not cut, and then damaged, would put older
+        // pages in front of newer ones.
+        conn.pragma_update(None, "wal_autocheckpoint", 0).map_err(sqlite)?;
         conn.pragma_update(None, "journal_size_limit", 1 << 20).map_err(sqlite)?;
-        match found {
-            schema::Found::Empty => schema::create(&mut conn, root).map_err(sqlite)?,
-            schema::Found::Ours { version } => schema::migrate(&mut conn, version).map_err(sqlite)?,
-        }
+        // What is deleted is overwritten: nobody shall find the text of a removed file here.
+        conn.pragma_update(None, "secure_delete", true).map_err(sqlite)?;
         let packer = text::Packer::load(&conn).map_err(sqlite)?;
         let (generation, content) = read::generations(&conn).map_err(sqlite)?;
         let catalog = Catalog {
             writer: Some(Mutex::new(Writer { conn, packer })),
             readers: Mutex::default(),
             immutable: false,
+            sealed: true,
             generation: AtomicU64::new(generation),
             content_generation: AtomicU64::new(content),
+            damage: Mutex::default(),
             path,
         };
         // If the tree was moved, state directory and all, the relative paths still hold.
@@ -136,12 +134,15 @@ impl Catalog {
             Ok(false) => return Err(IndexError::Missing { dir: dir.to_owned() }),
             Err(error) => return Err(IndexError::io(&path, error)),
         }
+        let kind = sealed::kind(&path).map_err(|error| IndexError::io(&path, error))?;
         let mut catalog = Catalog {
             writer: None,
             readers: Mutex::default(),
             immutable: false,
+            sealed: kind == sealed::Kind::Sealed,
             generation: AtomicU64::new(0),
             content_generation: AtomicU64::new(0),
+            damage: Mutex::default(),
             path,
         };
         let first = match catalog.connect() {
@@ -211,12 +212,37 @@ impl Catalog {
             .map_err(|error| self.error(error))
     }
 
-    /// Folds the log back and cuts its file when it has grown large, as after a first indexing.
+    /// Folds the log back and cuts its file when it has grown large.
     pub(crate) fn trim_log(&self) {
-        let large = std::fs::metadata(self.log_path()).is_ok_and(|log| log.len() > 2 << 20);
-        if large && let Ok(writer) = self.writer() {
+        if std::fs::metadata(self.log_path()).is_ok_and(|log| log.len() > LOG_BYTES) {
+            self.empty_log();
+        }
+    }
+
+    /// Folds the log back and cuts its file: what was deleted stands in it no longer.
+    pub(crate) fn empty_log(&self) {
+        if let Ok(writer) = self.writer() {
             // Readers may hold it up; then a later call does it.
+            let _ = writer.conn.busy_timeout(LOG_PATIENCE);
             let _ = writer.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            let _ = writer.conn.busy_timeout(BUSY_TIMEOUT);
+        }
+    }
+
+    /// What was found to be wrong with the catalog since it was opened.
+    pub(crate) fn damage(&self) -> Option<String> {
+        self.damage.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Compares every page of the file with its seal. Found damage is remembered.
+    pub(crate) fn verify(&self) -> Result<(), IndexError> {
+        // Holding the writer: nobody moves pages from the log to the file meanwhile.
+        let writer = self.writer()?;
+        let damaged = sealed::first_damaged(&self.path).map_err(|error| IndexError::io(&self.path, error))?;
+        drop(writer);
+        match damaged {
+            Some(page) => Err(self.corrupt(format!("the checksum of page {page} does not match"))),
+            None => Ok(()),
         }
     }
 
@@ -227,7 +253,7 @@ impl Catalog {
         if verdict == "ok" {
             return Ok(());
         }
-        Err(IndexError::Corrupt { path: self.path.clone(), detail: verdict })
+        Err(self.corrupt(verdict))
     }
 
     fn writer(&self) -> Result<MutexGuard<'_, Writer>, IndexError> {
@@ -264,11 +290,15 @@ impl Catalog {
     /// A connection that cannot write.
     pub(crate) fn connect(&self) -> Result<Reader, IndexError> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = if self.immutable {
+        let mut name = self.path.clone();
+        if self.immutable {
             flags |= OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(immutable_uri(&self.path), flags)
+            name = immutable_uri(&self.path);
+        }
+        let conn = if self.sealed {
+            sealed::open(&name, flags, Layer::Sealed)
         } else {
-            Connection::open_with_flags(&self.path, flags)
+            Connection::open_with_flags(&name, flags)
         };
         let conn = conn.map_err(|error| self.error(error))?;
         conn.busy_timeout(BUSY_TIMEOUT)
@@ -280,7 +310,20 @@ impl Catalog {
     }
 
     fn error(&self, error: rusqlite::Error) -> IndexError {
-        IndexError::sqlite(&self.path, error)
+        match IndexError::sqlite(&self.path, error) {
+            IndexError::Corrupt { detail, .. } => self.corrupt(detail),
+            other => other,
+        }
+    }
+
+    /// Remembers damage, so that whoever keeps the index can have it built again.
+    fn corrupt(&self, detail: String) -> IndexError {
+        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        if damage.is_none() {
+            tracing::warn!(detail, "the catalog is damaged");
+            *damage = Some(detail.clone());
+        }
+        IndexError::Corrupt { path: self.path.clone(), detail }
     }
 
     fn log_path(&self) -> PathBuf {

@@ -204,18 +204,21 @@ impl Catalog {
         })
     }
 
-    /// The live ones among `ids`, in the order asked for.
+    /// The live ones among `ids`, in the order asked for. One that is damaged is left out and remembered as
+    /// [`Catalog::damage`]: it must not cost the others.
     pub(crate) fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<StoredChunk>, IndexError> {
         self.try_with_reader(|reader| {
             let Reader { conn, unpacker } = reader;
-            let sqlite = |error| IndexError::sqlite(&self.path, error);
+            let sqlite = |error| self.error(error);
             // One look for all: each statement by itself would lock and unlock the log.
             let look = conn.transaction().map_err(sqlite)?;
             let mut files = HashMap::new();
             let mut found = Vec::with_capacity(ids.len());
             for id in ids {
-                if let Some(chunk) = self.chunk(&look, unpacker, &mut files, *id)? {
-                    found.push(chunk);
+                match self.chunk(&look, unpacker, &mut files, *id) {
+                    Ok(chunk) => found.extend(chunk),
+                    Err(IndexError::Corrupt { .. }) => {}
+                    Err(error) => return Err(error),
                 }
             }
             Ok(found)
@@ -243,7 +246,7 @@ impl Catalog {
         files: &mut HashMap<i64, Option<ChunkFile>>,
         id: ChunkId,
     ) -> Result<Option<StoredChunk>, IndexError> {
-        let sqlite = |error| IndexError::sqlite(&self.path, error);
+        let sqlite = |error| self.error(error);
         let mut statement = conn
             .prepare_cached(
                 "SELECT c.rep_id, c.ordinal, s.span_kind, s.start, s.\"end\", c.index_kind, c.text_hash, c.text, \
@@ -260,7 +263,7 @@ impl Catalog {
             }
         };
         let Some(file) = file else { return Ok(None) };
-        let damaged = |detail: String| IndexError::Corrupt { path: self.path.clone(), detail };
+        let damaged = |detail: String| self.corrupt(detail);
         let span = Span::from_parts(
             row.get_ref(2).and_then(|kind| Ok(kind.as_str()?)).map_err(sqlite)?,
             row.get(3).map_err(sqlite)?,
@@ -338,7 +341,7 @@ impl Catalog {
     ) -> Result<(), IndexError> {
         self.try_with_reader(|reader| {
             let Reader { conn, unpacker } = reader;
-            let sqlite = |error| IndexError::sqlite(&self.path, error);
+            let sqlite = |error| self.error(error);
             let mut statement = conn
                 .prepare_cached(
                     "SELECT c.chunk_id, d.doc_id, c.ordinal, c.index_kind, c.generation, c.embedding_status, \
@@ -354,9 +357,7 @@ impl Catalog {
             let mut bytes = 0;
             while let Some(row) = rows.next().map_err(sqlite)? {
                 let packed = row.get_ref(8).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
-                let text = unpacker
-                    .unpack(conn, packed)
-                    .map_err(|detail| IndexError::Corrupt { path: self.path.clone(), detail })?;
+                let text = unpacker.unpack(conn, packed).map_err(|detail| self.corrupt(detail))?;
                 bytes += text.len();
                 group.push(replay_row(row, text).map_err(sqlite)?);
                 if bytes >= GROUP_BYTES || group.len() >= GROUP_ROWS {
@@ -378,7 +379,7 @@ impl Catalog {
     ) -> Result<Vec<(ChunkId, Vec<u8>, String)>, IndexError> {
         self.try_with_reader(|reader| {
             let Reader { conn, unpacker } = reader;
-            let sqlite = |error| IndexError::sqlite(&self.path, error);
+            let sqlite = |error| self.error(error);
             let mut statement = conn
                 .prepare_cached(
                     "SELECT chunk_id, text_hash, text FROM chunks \
@@ -390,9 +391,7 @@ impl Catalog {
             let mut pending = Vec::new();
             while let Some(row) = rows.next().map_err(sqlite)? {
                 let packed = row.get_ref(2).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
-                let text = unpacker
-                    .unpack(conn, packed)
-                    .map_err(|detail| IndexError::Corrupt { path: self.path.clone(), detail })?;
+                let text = unpacker.unpack(conn, packed).map_err(|detail| self.corrupt(detail))?;
                 pending.push((ChunkId(row.get(0).map_err(sqlite)?), row.get(1).map_err(sqlite)?, text));
             }
             Ok(pending)

@@ -7,7 +7,8 @@ use rusqlite::Connection;
 use crate::error::IndexError;
 
 /// Raised whenever an older program could misread the catalog. A newer one is refused, an older one migrated.
-pub(crate) const FORMAT_VERSION: u32 = 2;
+/// Format 1 had an empty table of symbols where 2 has outlines; since 3 every page has a checksum.
+pub(crate) const FORMAT_VERSION: u32 = 3;
 
 /// `d2mc`, so that `file` and we ourselves recognise the database.
 pub(crate) const APPLICATION_ID: i32 = 0x6432_6d63;
@@ -139,7 +140,7 @@ pub(crate) fn inspect(conn: &Connection, path: &Path) -> Result<Found, IndexErro
     let corrupt = |detail: &str| IndexError::Corrupt { path: path.to_owned(), detail: detail.to_owned() };
     let application: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(sqlite)?;
     if application != APPLICATION_ID {
-        return Err(corrupt("it is the database of another program"));
+        return Err(IndexError::Foreign { path: path.to_owned() });
     }
     let version: Result<String, _> =
         conn.query_row("SELECT value FROM settings WHERE key = 'index_format_version'", [], |row| row.get(0));
@@ -179,15 +180,11 @@ pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> 
     tx.commit()
 }
 
-/// Brings an older format up to the present one, in one transaction. Format 1 had an empty table of symbols where 2 has
-/// outlines.
-pub(crate) fn migrate(conn: &mut Connection, version: u32) -> rusqlite::Result<()> {
-    if version == FORMAT_VERSION {
-        return Ok(());
-    }
+/// Brings the tables of an older format up to the present one, in one transaction.
+pub(crate) fn migrate(conn: &mut Connection) -> rusqlite::Result<()> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     tx.execute_batch("DROP TABLE IF EXISTS symbols;")?;
-    tx.execute_batch(OUTLINES)?;
+    tx.execute_batch(&OUTLINES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))?;
     tx.execute(
         "UPDATE settings SET value = ?1 WHERE key = 'index_format_version'",
         [FORMAT_VERSION.to_string()],

@@ -46,8 +46,8 @@ impl Catalog {
     /// again by the next replay if a crash comes between, and a failure is recorded then, so that no second
     /// update of every row is needed. It is `pending` where vectors are bought, or not made at all.
     pub(crate) fn apply(&self, batch: &Batch, embedding_status: [&str; 2]) -> Result<Outcome, IndexError> {
-        let mut writer = self.writer()?;
-        let writer = &mut *writer;
+        let mut guard = self.writer()?;
+        let writer = &mut *guard;
         let generation = self.generation() + 1;
         let applied = writer
             .conn
@@ -83,6 +83,8 @@ impl Catalog {
             self.content_generation.store(generation, Ordering::Release);
         }
         outcome.generation = self.generation();
+        drop(guard);
+        self.trim_log();
         Ok(outcome)
     }
 
@@ -173,6 +175,10 @@ impl Catalog {
             )?;
             purged = tx.execute("DELETE FROM chunks WHERE deleted = 1", [])? as u64;
             tx.execute("DELETE FROM representations WHERE deleted = 1", [])?;
+            tx.execute(
+                "DELETE FROM outlines WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
+                [],
+            )?;
             tx.execute("DELETE FROM documents WHERE deleted = 1", [])?;
             set_number(tx, "purged_generation", generation)
         })?;

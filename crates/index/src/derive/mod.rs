@@ -62,8 +62,9 @@ pub struct Compacted {
     pub chunks: u64,
 }
 
-/// Compacting below this many tombstones, or this share of all chunks, is not worth it.
-const MANY_DEAD: u64 = 1000;
+/// In a large index, compacting below this share of tombstones is not worth it. In a smaller one it always is: the text
+/// of a file that was removed shall not lie around.
+const LARGE: u64 = 20_000;
 const DEAD_SHARE: f64 = 0.25;
 
 /// How a derived index stands.
@@ -270,12 +271,20 @@ impl Derived {
         }
     }
 
-    /// Removes tombstones for good, when there are many.
+    /// Lets go of the files: nothing is written any more.
+    pub(crate) fn retire(&mut self) {
+        self.lexical.writer = None;
+        self.lexical.opened = None;
+        self.lexical.state = State::Broken("another index is in its place".to_owned());
+    }
+
+    /// Removes tombstones for good, when they are worth it.
     pub(crate) fn compact(&mut self) -> Result<Compacted, IndexError> {
         self.commit(&|_, _| {})?;
         let counts = self.catalog.counts()?;
         let all = counts.chunks + counts.deleted_chunks;
-        if counts.deleted_chunks < MANY_DEAD || (counts.deleted_chunks as f64) < DEAD_SHARE * all as f64 {
+        let few = all > LARGE && (counts.deleted_chunks as f64) < DEAD_SHARE * all as f64;
+        if few || counts.deleted_chunks + counts.deleted == 0 {
             return Ok(Compacted::default());
         }
         let generation = self.catalog.generation();
@@ -368,14 +377,18 @@ impl Derived {
         };
         slots.truncate(threads);
         let work = |slot| work(slot, items, &next, embedder, strides);
-        let results: Vec<Work> = if threads == 1 {
-            slots.into_iter().map(work).collect()
-        } else {
-            std::thread::scope(|scope| {
-                let handles: Vec<_> = slots.into_iter().map(|slot| scope.spawn(move || work(slot))).collect();
-                handles.into_iter().map(|handle| handle.join().unwrap_or_else(|_| Work::panicked())).collect()
-            })
-        };
+        let own = slots.pop().flatten();
+        let results: Vec<Work> = std::thread::scope(|scope| {
+            // A thread that the system does not grant leaves its share to the others.
+            let handles: Vec<_> = slots
+                .into_iter()
+                .filter_map(|slot| std::thread::Builder::new().spawn_scoped(scope, move || work(slot)).ok())
+                .collect();
+            let mut results = vec![work(own)];
+            results
+                .extend(handles.into_iter().map(|handle| handle.join().unwrap_or_else(|_| Work::panicked())));
+            results
+        });
         let mut fed = Fed::default();
         let mut lost_vectors = false;
         for result in results {

@@ -1,4 +1,5 @@
-//! The directory that Tantivy writes to: its own memory-mapped one, with a list of files that needs no file.
+//! The directory that Tantivy writes to: its own memory-mapped one, with a list of files that needs no file, and a checksum
+//! for the list of segments.
 
 #![allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
 
@@ -71,14 +72,15 @@ impl Directory for StateDirectory {
         if path == Path::new(MANAGED) {
             return self.list().map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()));
         }
-        self.files.atomic_read(path)
+        let bytes = self.files.atomic_read(path)?;
+        unsealed(bytes).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         if path == Path::new(MANAGED) {
             return Ok(());
         }
-        self.files.atomic_write(path, data)
+        self.files.atomic_write(path, &sealed(data))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -93,3 +95,21 @@ impl Directory for StateDirectory {
         self.files.watch(callback)
     }
 }
+
+/// Tantivy guards its segments by checksums, but not the list of them.
+fn sealed(data: &[u8]) -> Vec<u8> {
+    let sum = blake3::hash(data).to_hex();
+    [data, b"\n", &sum.as_bytes()[..SUM_BYTES]].concat()
+}
+
+fn unsealed(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    let length = bytes.len().saturating_sub(SUM_BYTES + 1);
+    if sealed(&bytes[..length]) != bytes {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum does not match"));
+    }
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+/// Hexadecimal digits of a checksum.
+const SUM_BYTES: usize = 32;

@@ -1,5 +1,6 @@
 //! What a batch does to documents, representations and chunks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -236,14 +237,14 @@ fn a_batch_is_all_or_nothing() {
     let index = state.writer();
     apply(&index, vec![put("a.md", "alpha")]);
     state
-        .sql()
+        .beside()
         .execute_batch("CREATE TRIGGER refuse BEFORE INSERT ON documents WHEN new.rel_path = 'bad.md' BEGIN SELECT raise(ABORT, 'no'); END")
         .unwrap();
     let batch = Batch { changes: vec![put("b.md", "beta"), delete("a.md"), put("bad.md", "gamma")] };
     assert!(index.apply(&batch).is_err());
     assert_eq!(index.generation().0, 1);
     assert_eq!(index.known_files().unwrap().into_keys().collect::<Vec<_>>(), ["a.md"]);
-    state.sql().execute_batch("DROP TRIGGER refuse").unwrap();
+    state.beside().execute_batch("DROP TRIGGER refuse").unwrap();
     assert_eq!(index.apply(&batch).unwrap().generation.0, 2);
     index.publish().unwrap();
     assert_eq!(paths(&lexical(&index.snapshot(), "beta gamma alpha", None)).len(), 2);
@@ -429,4 +430,30 @@ fn compaction_removes_tombstones_for_good() {
     // A file from before the compaction cannot be brought along any more.
     apply(&index, vec![put("100.md", "alpha")]);
     index.publish().unwrap();
+}
+
+#[test]
+fn deleted_text_is_gone_after_a_compaction() {
+    let state = State::new();
+    let index = state.writer();
+    // Not compressible to nothing, and not in any index as a word of its own.
+    let text = |n: usize| format!("{}quarterdeckmutiny{n}", "x".repeat(40 + n));
+    apply(&index, (0..20).map(|n| put(&format!("{n}.md"), &text(n))).collect());
+    index.outline_by("1").unwrap();
+    let missing = index.unoutlined(model::DocId(0), 100).unwrap();
+    let outlined = missing.iter().map(|row| (row.doc_id, row.content_hash, model::Outline::default()));
+    index.put_outlines(&outlined.collect::<Vec<_>>()).unwrap();
+    index.publish().unwrap();
+    apply(&index, vec![delete("7.md")]);
+    index.publish().unwrap();
+    assert_eq!(index.compact().unwrap().chunks, 1, "one is enough in a small index");
+    let found = |path: PathBuf| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        bytes.windows(18).any(|window| window == b"quarterdeckmutiny7")
+    };
+    for name in ["meta.sqlite", "meta.sqlite-wal"] {
+        assert!(!found(state.dir.join(name)), "{name}");
+    }
+    drop(index);
+    assert!(!found(state.catalog()));
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read the files they made")]
 
 mod answers;
+mod birth;
 mod damage;
 mod documents;
 mod readers;

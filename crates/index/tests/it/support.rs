@@ -86,8 +86,61 @@ impl State {
         open(&self.dir, access, Arc::new(Buckets::default()))
     }
 
+    pub(crate) fn catalog(&self) -> PathBuf {
+        self.dir.join("meta.sqlite")
+    }
+
+    /// The catalog as another program reads it. It must not write: its pages would have no checksums.
     pub(crate) fn sql(&self) -> rusqlite::Connection {
-        rusqlite::Connection::open(self.dir.join("meta.sqlite")).unwrap()
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        rusqlite::Connection::open_with_flags(self.catalog(), flags).unwrap()
+    }
+
+    /// The same for writing, while the index is open: then the pages go through its hands.
+    pub(crate) fn beside(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.catalog()).unwrap()
+    }
+
+    /// Changes the catalog of a closed index and gives its pages their checksums again.
+    pub(crate) fn edit(&self, sql: &str) {
+        self.beside().execute_batch(sql).unwrap();
+        self.damage(|bytes| {
+            for page in bytes.chunks_exact_mut(16384) {
+                let (body, seal) = page.split_at_mut(16376);
+                seal[..4].copy_from_slice(&crc32fast::hash(body).to_le_bytes());
+                seal[4..].copy_from_slice(b"d2pg");
+            }
+        });
+    }
+
+    /// Makes the catalog of a closed index one without checksums, as versions before format 3 wrote them.
+    pub(crate) fn unseal(&self) {
+        let old = self.dir.join("older");
+        let copy = rusqlite::Connection::open(&old).unwrap();
+        copy.execute_batch("PRAGMA page_size = 16384; PRAGMA application_id = 0x64326d63").unwrap();
+        copy.execute("ATTACH ?1 AS sealed", [self.catalog().to_str().unwrap()]).unwrap();
+        let rows = |sql: &str| -> Vec<String> {
+            let mut statement = copy.prepare(sql).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        let from = "FROM sealed.sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'";
+        for sql in rows(&format!("SELECT sql {from}")) {
+            copy.execute_batch(&sql).unwrap();
+        }
+        for table in rows(&format!("SELECT name {from} AND type = 'table'")) {
+            copy.execute_batch(&format!("INSERT INTO main.{table} SELECT * FROM sealed.{table}")).unwrap();
+        }
+        copy.execute_batch("DETACH sealed").unwrap();
+        let _: String = copy.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).unwrap();
+        drop(copy);
+        std::fs::rename(old, self.catalog()).unwrap();
+    }
+
+    /// Changes the bytes of the catalog of a closed index.
+    pub(crate) fn damage(&self, damage: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = std::fs::read(self.catalog()).unwrap();
+        damage(&mut bytes);
+        std::fs::write(self.catalog(), &bytes).unwrap();
     }
 }
 

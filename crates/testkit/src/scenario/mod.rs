@@ -1,11 +1,13 @@
 //! Long stories about the binary, each in one function with a size: a short one in the tests, a long one in
 //! `cargo xtask`.
 
+mod births;
 mod crash;
 mod edits;
 mod load;
 mod sessions;
 
+pub use births::{Births, births};
 pub use crash::{Crash, CrashReport, crash};
 pub use edits::{Edits, EditsReport, edits};
 pub use load::{Load, LoadReport, Waits, load};
@@ -28,24 +30,30 @@ pub struct Answers {
 impl Answers {
     /// Asks a connected client.
     pub fn ask(client: &mut dyn Client, queries: &[String]) -> Answers {
+        Answers::try_ask(client, queries).expect("every call is answered")
+    }
+
+    /// The same where a call may fail.
+    pub fn try_ask(client: &mut dyn Client, queries: &[String]) -> Option<Answers> {
+        let mut call = |tool: &str, arguments: Value| {
+            let reply = client.call(tool, arguments);
+            (!reply.is_error()).then(|| reply.structured().clone())
+        };
         let mut documents = Vec::new();
         loop {
-            let page =
-                client.expect("dir2mcp.list_files", json!({ "limit": 5000, "offset": documents.len() }));
+            let page = call("dir2mcp.list_files", json!({ "limit": 5000, "offset": documents.len() }))?;
             let files = page["files"].as_array().expect("list_files.files");
             documents.extend(files.iter().map(Value::to_string));
             if files.is_empty() || page["total"].as_u64() == Some(documents.len() as u64) {
                 break;
             }
         }
-        let searches = queries
-            .iter()
-            .map(|query| {
-                let arguments = json!({ "query": query, "k": 20, "index": "both" });
-                (query.clone(), client.expect("dir2mcp.search", arguments).to_string())
-            })
-            .collect();
-        Answers { documents, searches }
+        let mut searches = Vec::with_capacity(queries.len());
+        for query in queries {
+            let arguments = json!({ "query": query, "k": 20, "index": "both" });
+            searches.push((query.clone(), call("dir2mcp.search", arguments)?.to_string()));
+        }
+        Some(Answers { documents, searches })
     }
 
     /// Asks the index of a program's state directory, once it is up to date.

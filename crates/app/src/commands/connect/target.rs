@@ -9,7 +9,7 @@ use super::clients::{Client, Launch, OpenFolder, Remote};
 use crate::config::{self, Loaded};
 use crate::exit::{Exit, ExitCode};
 use crate::print::connection::SavedConnection;
-use crate::print::{self, safe};
+use crate::print::safe;
 use crate::secrets::{Secret, SecretName, token};
 
 /// The variable that holds the token of the keychain, for clients that cannot ask there.
@@ -164,11 +164,7 @@ fn config_arguments(loaded: &Loaded) -> Vec<String> {
 fn running(loaded: &Loaded, show_token: bool, client: &Client) -> Result<Target, Exit> {
     let state_dir = &loaded.settings.state_dir;
     let belonging = state_dir::check(&loaded.settings.root, state_dir)?;
-    let saved = SavedConnection::of(state_dir, belonging).map_err(|error| {
-        let path = state_dir.join(print::connection::FILE_NAME);
-        Exit::generic(format!("cannot read {}: {error}", safe(&path.to_string_lossy())))
-    })?;
-    let saved = saved.filter(SavedConnection::is_running).ok_or_else(|| {
+    let saved = SavedConnection::of(state_dir, belonging).ok_or_else(|| {
         let directory = loaded.settings.root.to_string_lossy();
         Exit::new(ExitCode::Generic, "NOT_RUNNING", format!("no server runs for {}", safe(&directory)))
             .hint("Start one with: dir2mcp up")

@@ -88,10 +88,13 @@ fn d103_a_read_only_state_directory() {
     assert!(!done.stderr.contains("panicked"), "{}", done.output());
 }
 
+/// The catalog holds nothing that cannot be made again from the files, so a damaged one is no reason not to start.
 #[test]
-fn d032_a_damaged_database_is_exit_5_and_left_alone() {
-    let (folder, _) = small_tree();
+fn d103_a_damaged_database_is_built_again() {
+    let (folder, tree) = small_tree();
     program(&folder).index();
+    let queries = tree.queries();
+    let before = Answers::of(&program(&folder), &queries);
     let database = folder.state().join("meta.sqlite");
     for damage in ["header", "middle", "not a database at all"] {
         let good = fs::read(&database).unwrap();
@@ -110,18 +113,36 @@ fn d032_a_damaged_database_is_exit_5_and_left_alone() {
         for name in ["meta.sqlite-wal", "meta.sqlite-shm"] {
             let _ = fs::remove_file(folder.state().join(name));
         }
-        let done = program(&folder).run(&["up", "--listen", "127.0.0.1:0", "--json"]);
-        assert_eq!(done.code, Some(5), "{damage}: {}", done.output());
-        assert!(done.output().contains("STORE_CORRUPT"), "{damage}: {}", done.output());
+        let server = program(&folder).serve(&[]);
+        server.wait_indexed();
+        let (stdout, stderr) = server.printed();
         assert!(
-            done.output().contains("reindex"),
-            "{damage}: the message says what to do: {}",
-            done.output()
+            stdout.contains("built again") || stderr.contains("built again"),
+            "{damage}: {stdout}{stderr}"
         );
-        assert!(fs::read(&database).unwrap() == bad, "{damage}: the file was touched");
-        fs::write(&database, &good).unwrap();
+        assert_eq!(
+            Answers::ask(&mut server.client(testkit::Era::Modern), &queries).difference(&before),
+            None
+        );
+        server.stop().expect(0);
     }
-    program(&folder).index();
+}
+
+#[test]
+fn d032_another_programs_database_is_exit_5_and_left_alone() {
+    let (folder, _) = small_tree();
+    fs::create_dir_all(folder.state()).unwrap();
+    let database = folder.state().join("meta.sqlite");
+    let theirs = rusqlite::Connection::open(&database).unwrap();
+    theirs.execute_batch("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)").unwrap();
+    drop(theirs);
+    let before = fs::read(&database).unwrap();
+    for command in [&["up", "--listen", "127.0.0.1:0", "--json"][..], &["reindex"]] {
+        let done = program(&folder).run(command).expect(5);
+        assert!(done.output().contains("STORE_CORRUPT"), "{}", done.output());
+        assert!(done.output().contains("--state-dir"), "the message says what to do: {}", done.output());
+    }
+    assert!(fs::read(&database).unwrap() == before, "the file was touched");
 }
 
 #[test]
@@ -136,9 +157,21 @@ fn d032_a_newer_format_is_exit_5() {
     assert_eq!(changed, 1, "settings.index_format_version");
     connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     drop(connection);
+    seal(&database);
     let done = program(&folder).run(&["up", "--listen", "127.0.0.1:0", "--json"]).expect(5);
     assert!(done.output().contains("INDEX_VERSION_MISMATCH"), "{}", done.output());
     assert!(database.exists());
+}
+
+/// Gives the pages of a catalog that another program wrote to their checksums again.
+fn seal(database: &Path) {
+    let mut bytes = fs::read(database).unwrap();
+    for page in bytes.chunks_exact_mut(16384) {
+        let (body, seal) = page.split_at_mut(16376);
+        seal[..4].copy_from_slice(&crc32fast::hash(body).to_le_bytes());
+        seal[4..].copy_from_slice(b"d2pg");
+    }
+    fs::write(database, bytes).unwrap();
 }
 
 #[test]
