@@ -50,7 +50,7 @@ const LINES: usize = 6;
 /// The question counts as answered where a passage has so much of what it asks for, weighed by how telling each word is.
 /// Among the labelled everyday questions (`eval/everyday`) this parts those that have an answer from those that have none
 /// best.
-const ANSWERED: f32 = 0.5;
+const ANSWERED: f32 = 0.45;
 /// What finding a word counts that is only spelled nearly like the one that was asked for.
 const GUESSED: f32 = 0.75;
 
@@ -68,7 +68,10 @@ const ASKING: f32 = 0.25;
 
 /// Words of questions that a text which answers need not hold.
 const ASKING_WORDS: &[&str] = &[
+    "already",
     "answer",
+    "anymore",
+    "big",
     "called",
     "describe",
     "details",
@@ -82,23 +85,30 @@ const ASKING_WORDS: &[&str] = &[
     "happen",
     "happens",
     "know",
+    "large",
     "let",
     "list",
     "look",
     "long",
     "many",
+    "may",
     "mean",
     "means",
     "mention",
+    "might",
     "mentioned",
     "much",
+    "must",
     "name",
     "need",
+    "now",
     "often",
     "please",
     "say",
     "says",
+    "shall",
     "show",
+    "still",
     "tell",
     "use",
     "used",
@@ -269,7 +279,11 @@ impl Asked {
                     && !quote.ends_with(['.', '?', '!']);
                 let rank = answers + 0.2 * own_share + if defines { 0.1 } else { 0.0 }
                     - if is_scrap { 0.08 } else { 0.0 }
-                    - quote.len() as f32 / 20_000.0;
+                    - if own_share > 0.0 {
+                        quote.len() as f32 / 20_000.0
+                    } else {
+                        0.01 + first as f32 / 500.0
+                    };
                 if best.as_ref().is_none_or(|(known, _)| rank > *known) {
                     let shown = filled(&pieces, first, bytes);
                     let quote = &chunk.text[shown];

@@ -92,7 +92,7 @@ const CASES: &[Case] = &[
     ("launch eml", "launch", ".eml", ""),
     ("show me pdfs", "", ".pdf", ""),
     ("find pdf", "", ".pdf", ""),
-    ("find me the budget pdf", "the budget", ".pdf", ""),
+    ("find me the budget pdf", "budget", ".pdf", ""),
     ("Vertrag Lieferant X docx", "Vertrag Lieferant X", ".docx", ""),
     ("Angebot 2022 pdf", "Angebot", ".pdf", "2022"),
     // All of something.
@@ -193,6 +193,7 @@ const CASES: &[Case] = &[
     // Numbers that are no years.
     ("page 2021", "page 2021", "", ""),
     ("room 2021", "room 2021", "", ""),
+    ("resolution 1920 x 2000", "resolution 1920 x 2000", "", ""),
     ("error 2021", "error 2021", "", ""),
     ("windows server 2019 licence", "windows server 2019 licence", "", ""),
     ("RFC 2045", "RFC 2045", "", ""),

@@ -301,7 +301,7 @@ pub(super) fn take_bare_names(words: &mut [Word], exts: &mut Vec<String>) {
     let others = free.iter().filter(|at| !at_end.contains(at) && !asks(at)).count();
     let before = free.iter().rev().nth(at_end.len()).map(|at| &words[*at]);
     let is_subject = before.is_some_and(|word| word.is(BEFORE_SUBJECT) || word.is(FILE));
-    let taken: Vec<usize> = if names(&at_end) > 0 && others == 0 {
+    let mut taken: Vec<usize> = if names(&at_end) > 0 && others == 0 {
         at_end
     } else if names(&at_end) >= 2 && !is_subject
         || names(&at_end) == 1 && !is_subject && OFFICE.contains(&words[at_end[0]].lower.as_str())
@@ -314,6 +314,7 @@ pub(super) fn take_bare_names(words: &mut [Word], exts: &mut Vec<String>) {
     } else {
         return;
     };
+    taken.sort_unstable();
     for at in taken {
         if let Some(found) = kind(&words[at].lower) {
             add(exts, endings(&[found]));
