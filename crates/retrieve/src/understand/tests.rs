@@ -193,7 +193,7 @@ const CASES: &[Case] = &[
     // Numbers that are no years.
     ("page 2021", "page 2021", "", ""),
     ("room 2021", "room 2021", "", ""),
-    ("resolution 1920 x 2000", "resolution 1920 x 2000", "", ""),
+    ("pallets of 1200 x 2000", "pallets of 1200 x 2000", "", ""),
     ("error 2021", "error 2021", "", ""),
     ("windows server 2019 licence", "windows server 2019 licence", "", ""),
     ("RFC 2045", "RFC 2045", "", ""),

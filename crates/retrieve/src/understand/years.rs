@@ -250,12 +250,13 @@ fn is_year_place(words: &[Word], at: usize) -> bool {
         "and",
     ];
     let Some(before) = at.checked_sub(1).map(|before| &words[before]) else { return true };
-    // `2019 and 2021`, `2019, 2020`: the number before was a year.
+    // `1200 x 2000` are measures; `vendor x 2021` is not.
     let is_size =
         before.lower == "x" && at >= 2 && words[at - 2].lower.bytes().all(|byte| byte.is_ascii_digit());
     if is_size {
         return false;
     }
+    // `2019 and 2021`, `2019, 2020`: the number before was a year.
     let list = before.is(&["and", "or", "und", "oder"]) && at >= 2 && words[at - 2].taken;
     list || before.taken
         || before.quoted
