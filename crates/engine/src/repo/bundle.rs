@@ -95,6 +95,10 @@ impl Repository for Now<'_> {
     }
 
     fn called(&self, path: &str, most: usize) -> Result<Vec<String>, Failure> {
+        // A file that may be opened need not be in the index: its kind may not be indexed at all.
+        if self.source(path).is_some() {
+            return Ok(vec![path.to_owned()]);
+        }
         let shows = |known: &str| {
             self.shared.allows(known) && RelPath::from_walk(known).is_ok_and(|known| self.view.shows(&known))
         };
@@ -105,11 +109,8 @@ impl Repository for Now<'_> {
         };
         let (_, rows) = self.shared.index().list(&admit, usize::MAX, 0)?;
         let mut paths: Vec<String> = rows.into_iter().map(|row| row.path).collect();
-        // The path itself, then those that are shorter and so nearer to what was written.
+        // The shorter ones are nearer to what was written.
         paths.sort_by_key(|known| (known.len(), known.clone()));
-        if paths.first().is_some_and(|first| first == path) {
-            paths.truncate(1);
-        }
         paths.truncate(most);
         Ok(paths)
     }
