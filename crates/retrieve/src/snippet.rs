@@ -183,14 +183,18 @@ fn best_cluster(places: &[Found], weights: &[f32], max_chars: usize) -> (f32, us
 /// Starting points tried in one long line; a minified file may match thousands of times.
 const MAX_CLUSTERS: usize = 200;
 
-/// Uses the room that is left: the lines below (a definition's body), then those above.
+/// Lines above the matches that are added: what leads to a match is worth little beyond them.
+const MOST_ABOVE: usize = 6;
+
+/// Uses the room that is left: the lines below (a definition's body), then a few of those above.
 fn widen(lines: &[Line], mut first: usize, mut last: usize, max_chars: usize) -> (usize, usize) {
     let mut chars: usize = lines[first..=last].iter().map(|line| line.chars + 1).sum::<usize>() - 1;
     while last + 1 < lines.len() && chars + 1 + lines[last + 1].chars <= max_chars {
         last += 1;
         chars += 1 + lines[last].chars;
     }
-    while first > 0 && chars + 1 + lines[first - 1].chars <= max_chars {
+    let highest = first.saturating_sub(MOST_ABOVE);
+    while first > highest && chars + 1 + lines[first - 1].chars <= max_chars {
         first -= 1;
         chars += 1 + lines[first].chars;
     }
