@@ -1,11 +1,12 @@
 //! The folders beside the root directory, and what the smart tools may show of them all.
 
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 
 use engine::smart::MinuteLimits;
 
 use super::Check;
 use crate::config::combine::Values;
+use crate::config::files;
 use crate::config::keys::Key;
 
 #[derive(Debug, Clone)]
@@ -32,6 +33,11 @@ impl Check<'_> {
         let mut roots: Vec<PathBuf> = Vec::new();
         for written in values.list(Key::WorkspaceRoots) {
             let path: PathBuf = PathBuf::from(written).components().collect();
+            // A caller's `..` is taken away before its path is compared, so a root must not hold any.
+            let path = match path.components().any(|part| part == Component::ParentDir) {
+                true => files::resolved(&path),
+                false => path,
+            };
             if !path.is_absolute() {
                 self.problem(Key::WorkspaceRoots, format!("{written:?} is not a folder"));
             } else if !roots.contains(&path) {
