@@ -12,6 +12,7 @@ pub mod service;
 pub mod smart;
 mod text;
 mod tool;
+mod way_out;
 
 pub use error_codes::{ERROR_CODES, ErrorKind, ErrorRow, error_codes_markdown, error_row};
 pub use registry::{Contract, Registry, RegistryError, Rooms, ToolNames};

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use crate::arguments::Schema;
 use crate::service::{CallContext, ProgressSink, ToolInfo, ToolResult};
 use crate::text::failed;
+use crate::way_out;
 
 /// What a contract says of a tool.
 pub(crate) struct Spec {
@@ -56,6 +57,12 @@ pub(crate) trait Envelope: Send + Sync {
         Map::new()
     }
 
+    /// What may be shown in the place of a string of an answer, which stands under this key; `None` where all of it may.
+    fn blanked(&self, _key: Option<&str>, _text: &str) -> Option<String> {
+        None
+    }
+
+    /// Words the end of a call. What it gets has passed [`way_out`].
     fn finish(&self, ended: Ended) -> ToolResult;
 
     /// The output schema as it is published.
@@ -161,13 +168,15 @@ impl Tool {
     /// the work.
     pub(crate) async fn run(&self, arguments: Map<String, Value>, context: CallContext) -> ToolResult {
         let started = Instant::now();
-        let arguments = Value::Object(arguments);
+        let arguments = Value::Object(way_out::enter(arguments));
         let noted = self.envelope.note(&arguments);
-        let (request_id, caller) = (context.request_id.clone(), context.caller.clone());
+        let request_id = context.request_id.as_deref().map(|id| engine::visible(id).into_owned());
+        let caller = context.caller.clone();
         let outcome = match self.input.check(&arguments, self.spec.out_of_range) {
             Ok(()) => self.work(arguments, context).await,
             Err(failure) => Err(failure),
         };
+        let outcome = way_out::leave(&*self.envelope, outcome);
         let tool = self.spec.name;
         self.envelope.finish(Ended { tool, caller, request_id, noted, took: started.elapsed(), outcome })
     }
@@ -176,7 +185,8 @@ impl Tool {
         let cancel = context.cancel.child_token();
         let _stops_work = cancel.clone().drop_guard();
         let call = Call { tool: self.spec.name, caller: context.caller, cancel };
-        let work = (self.handler)(Invocation { arguments, call, progress: context.progress });
+        let progress = context.progress.map(|sink| way_out::reports(&self.envelope, sink));
+        let work = (self.handler)(Invocation { arguments, call, progress });
         let schema = Arc::clone(&self.output);
         let mut task = Task(tokio::spawn(async move {
             let output = work.await?;

@@ -7,8 +7,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use policy::{Redactor, visible};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -42,18 +43,15 @@ pub struct AuditRecord {
 pub struct AuditLog {
     /// None where nothing is kept.
     dir: Option<PathBuf>,
+    redactor: Arc<Redactor>,
     /// Lines of several calls do not mix.
     writing: Mutex<()>,
 }
 
 impl AuditLog {
-    pub fn new(dir: &Path) -> AuditLog {
-        AuditLog { dir: Some(dir.to_owned()), writing: Mutex::new(()) }
-    }
-
-    /// A log that keeps nothing.
-    pub fn nowhere() -> AuditLog {
-        AuditLog { dir: None, writing: Mutex::new(()) }
+    /// Without a folder nothing is kept.
+    pub fn new(dir: Option<&Path>, redactor: Arc<Redactor>) -> AuditLog {
+        AuditLog { dir: dir.map(Path::to_owned), redactor, writing: Mutex::new(()) }
     }
 
     /// The time stamp of a record made now.
@@ -62,10 +60,43 @@ impl AuditLog {
     }
 
     /// Adds a line. A log that cannot be written is worth a warning, never the call.
+    ///
+    /// What callers and files bring along passes here: addresses, numbers and credentials are blanked, hidden characters
+    /// spelled out, whatever contract the record is of.
     pub fn append(&self, record: &AuditRecord) {
+        let record = &AuditRecord {
+            request_id: self.kept("", &record.request_id),
+            caller: record.caller.as_deref().map(|caller| visible(caller).into_owned()),
+            metadata: record
+                .metadata
+                .iter()
+                .map(|(name, value)| (self.kept("", name), self.kept_value(name, value)))
+                .collect(),
+            ..record.clone()
+        };
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.try_append(record) {
             tracing::warn!(%error, "the audit log cannot be written");
+        }
+    }
+
+    fn kept(&self, name: &str, text: &str) -> String {
+        let is_path = ["path", "glob", "folder"].iter().any(|path| name.contains(path));
+        let blanked =
+            if is_path { self.redactor.redact_path(text) } else { self.redactor.redact(text).into_owned() };
+        visible(&blanked).into_owned()
+    }
+
+    fn kept_value(&self, name: &str, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.kept(name, text)),
+            Value::Array(items) => items.iter().map(|item| self.kept_value(name, item)).collect(),
+            Value::Object(map) => {
+                let entry =
+                    |(key, value): (&String, &Value)| (self.kept("", key), self.kept_value(key, value));
+                Value::Object(map.iter().map(entry).collect())
+            }
+            other => other.clone(),
         }
     }
 
@@ -124,7 +155,13 @@ fn read(path: &Path) -> io::Result<Vec<AuditRecord>> {
 
 #[cfg(test)]
 mod tests {
+    use policy::SecretPatterns;
+
     use super::*;
+
+    fn log(dir: &Path) -> AuditLog {
+        AuditLog::new(Some(dir), Arc::new(Redactor::new(&SecretPatterns::Default).unwrap()))
+    }
 
     fn record(number: usize) -> AuditRecord {
         AuditRecord {
@@ -143,7 +180,7 @@ mod tests {
     #[test]
     fn r049_the_last_records_oldest_first() {
         let dir = tempfile::tempdir().unwrap();
-        let log = AuditLog::new(&dir.path().join("data"));
+        let log = log(&dir.path().join("data"));
         assert!(log.last("repo.", None, 5).is_empty());
         (0..10).for_each(|number| log.append(&record(number)));
         let ids = |records: Vec<AuditRecord>| records.into_iter().map(|r| r.request_id).collect::<Vec<_>>();
@@ -154,11 +191,30 @@ mod tests {
     #[test]
     fn a_damaged_line_costs_one_record() {
         let dir = tempfile::tempdir().unwrap();
-        let log = AuditLog::new(dir.path());
+        let log = log(dir.path());
         log.append(&record(1));
         let mut file = OpenOptions::new().append(true).open(dir.path().join(FILE)).unwrap();
         file.write_all(b"{\"half\n").unwrap();
         log.append(&record(2));
         assert_eq!(log.last("repo.", None, 50).len(), 2);
+    }
+
+    #[test]
+    fn s032_s034_a_line_holds_nothing_that_must_not_be_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(dir.path());
+        let mut told = record(1);
+        told.request_id = "jane@example.com".into();
+        let metadata = serde_json::json!({
+            "path": "/r/jane@example.com/a\u{202e}.txt",
+            "odd\u{1b}": ["Tel. 030 1234567", {"x": "DE89 3704 0044 0532 0130 00"}],
+        });
+        told.metadata = metadata.as_object().cloned().unwrap();
+        log.append(&told);
+        let line = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        for raw in ["jane", "1234567", "3704", "\u{202e}", "\u{1b}", "\\u001b"] {
+            assert!(!line.contains(raw), "{raw:?} in {line}");
+        }
+        assert!(line.contains("/r/[EMAIL]/a\\\\u{202e}.txt"), "{line}");
     }
 }

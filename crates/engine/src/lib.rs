@@ -32,6 +32,7 @@ pub use index::{IndexError, survive_cut_files};
 pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
 pub use lock::writer_of;
 pub use metrics::{Metrics, metrics_page};
+pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,

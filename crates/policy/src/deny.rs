@@ -56,10 +56,11 @@ pub fn default_path_excludes() -> Vec<String> {
     .to_vec()
 }
 
-/// The deny list of the repo specification, section 7.2, and our own state directories and config files, which may hold
-/// keys. A folder's name
+/// The deny list of the repo specification, section 7.2, our own state directories and config files, which may hold keys, and
+/// the files of well-known programs that hold nothing but credentials. A folder's name
 /// counts like a file's, so everything below a denied folder is denied.
 pub(crate) fn check_floor(path: &RelPath) -> Result<(), Denied> {
+    let mut folder = Cow::Borrowed("");
     for component in path.components() {
         let name = fold(component);
         // Some mounted file systems (SMB, FAT) drop trailing dots and blanks: `x.pem.` opens `x.pem`.
@@ -67,9 +68,24 @@ pub(crate) fn check_floor(path: &RelPath) -> Result<(), Denied> {
         if let Some(rule) = floor_rule(&name).or_else(|| floor_rule(trimmed)) {
             return Err(Denied::Floor { rule });
         }
+        if let Some((rule, ..)) =
+            IN_FOLDERS.iter().find(|(_, above, file)| *above == folder && *file == trimmed)
+        {
+            return Err(Denied::Floor { rule });
+        }
+        folder = name;
     }
     Ok(())
 }
+
+/// Files of common names that hold credentials where they stand.
+#[rustfmt::skip]
+const IN_FOLDERS: [(&str, &str, &str); 8] = [
+    (".docker/config.json", ".docker", "config.json"), (".kube/config", ".kube", "config"),
+    (".aws/credentials", ".aws", "credentials"), (".gem/credentials", ".gem", "credentials"),
+    (".cargo/credentials", ".cargo", "credentials"), (".cargo/credentials.toml", ".cargo", "credentials.toml"),
+    ("gh/hosts.yml", "gh", "hosts.yml"), ("gcloud/credentials.db", "gcloud", "credentials.db"),
+];
 
 /// Compiled globs that leave paths out, such as `security.path_excludes`.
 #[derive(Debug)]
@@ -141,9 +157,18 @@ impl Excludes {
 }
 
 fn floor_rule(name: &str) -> Option<&'static str> {
-    const WHOLE: [&str; 6] = [".env", ".git", ".dir2mcp", ".dir2mcp.yaml", ".dir2mcp.yaml.bak", ".repo_mcp"];
-    const ENDINGS: [(&str, &str); 4] =
-        [(".pem", "*.pem"), (".key", "*.key"), (".pfx", "*.pfx"), (".p12", "*.p12")];
+    // Then files that exist to hold passwords, whatever they hold now.
+    #[rustfmt::skip]
+    const WHOLE: [&str; 20] = [
+        ".env", ".git", ".dir2mcp", ".dir2mcp.yaml", ".dir2mcp.yaml.bak", ".repo_mcp",
+        ".netrc", "_netrc", ".pgpass", ".pypirc", ".htpasswd", ".git-credentials", ".dockercfg", ".my.cnf", ".mylogin.cnf",
+        ".s3cfg", ".boto", ".vault-token", ".smbcredentials", ".fetchmailrc",
+    ];
+    #[rustfmt::skip]
+    const ENDINGS: [(&str, &str); 7] = [
+        (".pem", "*.pem"), (".key", "*.key"), (".pfx", "*.pfx"), (".p12", "*.p12"), (".ppk", "*.ppk"), (".kdbx", "*.kdbx"),
+        (".jks", "*.jks"),
+    ];
     const BEGINNINGS: [(&str, &str); 2] = [("id_rsa", "id_rsa*"), ("secrets.", "secrets.*")];
     // `.env.local` and `.env.production` hold what `.env` holds; these only show its shape.
     const TEMPLATES: [&str; 6] = [".example", ".sample", ".template", ".dist", ".tpl", ".defaults"];
@@ -176,7 +201,7 @@ fn fold(text: &str) -> Cow<'_, str> {
 }
 
 /// Unicode's Default_Ignorable_Code_Point.
-fn is_ignorable(character: char) -> bool {
+pub(crate) fn is_ignorable(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -237,6 +262,16 @@ mod tests {
             "\u{17f}ecrets.json",
             "id_r\u{17f}a",
             "a.\u{212a}ey",
+            ".pypirc",
+            "home/.NETRC",
+            "_netrc",
+            "web/.htpasswd",
+            ".docker/config.json",
+            "home/.Docker/Config.json",
+            ".kube/config",
+            ".aws/credentials",
+            ".config/gh/hosts.yml",
+            "vault.kdbx",
         ] {
             assert!(matches!(check_floor(&path(denied)), Err(Denied::Floor { .. })), "{denied:?}");
         }
@@ -259,6 +294,11 @@ mod tests {
             ".github/ci.yml",
             ".gitattributes",
             "grid_rsa",
+            "docker/config.json",
+            "kube/config",
+            ".kube/readme.md",
+            "aws/credentials",
+            "netrc.py",
             "dir2mcp/x",
             "...",
             " ",

@@ -8,6 +8,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is the crate that may open files")]
 
+mod allow;
 mod assigned;
 mod checks;
 mod confine;
@@ -16,6 +17,8 @@ mod limits;
 mod lookalike;
 mod open;
 mod patience;
+mod passwords;
+mod place;
 mod policy;
 mod randomness;
 mod redact;
@@ -25,15 +28,18 @@ mod rules;
 mod secrets;
 mod site;
 mod syscalls;
+mod visible;
 
 pub use confine::{Confinement, ConfinementStatus, confine};
 pub use deny::{Denied, Excludes, default_path_excludes};
 pub use limits::DEFAULT_MAX_FILE_BYTES;
 pub use open::{Guard, OpenError, OpenFile, path_failure};
 pub use patience::{set_read_deadline, within_deadline};
+pub use place::SecretLevel;
 pub use policy::{Policy, PolicyConfig, PolicyError};
 pub use redact::{Redactor, redact, redact_window};
 pub use roots::{Root, RootError};
 pub use rules::SPEC_PATTERNS;
 pub use secrets::{MAX_CUSTOM_PATTERNS, SecretMatch, SecretPatterns};
 pub use syscalls::read_only_syscalls;
+pub use visible::{invisible, is_hidden, is_modifier, visible};

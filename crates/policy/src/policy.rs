@@ -1,11 +1,14 @@
 //! The policy of a workspace: which paths, which sizes and which contents may leave the door.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use model::{DocType, RelPath};
 
+use crate::allow::Allowed;
 use crate::deny::{self, Denied, Excludes};
 use crate::limits::{DEFAULT_MAX_FILE_BYTES, Limits};
+use crate::place::{Place, SecretLevel};
 use crate::redact::Redactor;
 use crate::secrets::{SecretMatch, SecretPatterns};
 
@@ -16,6 +19,10 @@ pub struct PolicyConfig {
     pub path_excludes: Vec<String>,
     /// `security.secret_patterns`.
     pub secret_patterns: SecretPatterns,
+    /// `security.secret_level`.
+    pub secret_level: SecretLevel,
+    /// `security.allow`: paths and lines that the secret rules let pass.
+    pub allow: Vec<String>,
     /// `ingest.max_file_mb`, in bytes.
     pub max_file_bytes: u64,
     /// Limits for single document types; the others have `max_file_bytes`.
@@ -29,6 +36,8 @@ impl Default for PolicyConfig {
         PolicyConfig {
             path_excludes: deny::default_path_excludes(),
             secret_patterns: SecretPatterns::Default,
+            secret_level: SecretLevel::Default,
+            allow: Vec::new(),
             max_file_bytes: DEFAULT_MAX_FILE_BYTES,
             max_bytes_by_type: BTreeMap::new(),
             follow_symlinks: false,
@@ -43,6 +52,10 @@ pub enum PolicyError {
     Glob { pattern: String, reason: String },
     #[error("security.secret_patterns: {pattern:?} is not a usable regular expression: {reason}")]
     Pattern { pattern: String, reason: String },
+    #[error(
+        "security.allow: {entry:?} is neither a glob of paths nor sha256: and at least 16 hex digits of a line's digest"
+    )]
+    Allow { entry: String },
     #[error("security.secret_patterns: {count} patterns exceed the limit of {limit}")]
     TooManyPatterns { count: usize, limit: usize },
 }
@@ -51,7 +64,9 @@ pub enum PolicyError {
 #[derive(Debug)]
 pub struct Policy {
     excludes: Excludes,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
+    level: SecretLevel,
+    allowed: Allowed,
     limits: Limits,
     follow_symlinks: bool,
 }
@@ -60,7 +75,9 @@ impl Policy {
     pub fn new(config: PolicyConfig) -> Result<Policy, PolicyError> {
         Ok(Policy {
             excludes: Excludes::new(&config.path_excludes)?,
-            redactor: Redactor::new(&config.secret_patterns)?,
+            redactor: Arc::new(Redactor::new(&config.secret_patterns)?),
+            level: config.secret_level,
+            allowed: Allowed::new(&config.allow)?,
             limits: Limits { default: config.max_file_bytes, by_type: config.max_bytes_by_type },
             follow_symlinks: config.follow_symlinks,
         })
@@ -77,15 +94,18 @@ impl Policy {
         deny::check_floor(dir).is_err() || self.excludes.check(dir, true).is_err()
     }
 
-    /// The first credential found in a text, by the name of the rule that found it.
+    /// The first credential found in the text of a file, by the name of the rule that found it.
     ///
     /// Give it the decoded text, not the file's bytes: a UTF-16 file hides its secrets from byte patterns.
-    pub fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
-        self.redactor.scanner().scan(text)
+    pub fn scan(&self, path: &RelPath, text: &[u8]) -> Option<SecretMatch<'_>> {
+        if self.allowed.allows_path(path) {
+            return None;
+        }
+        self.redactor.scanner().scan(text, Place::new(path, self.level), &self.allowed)
     }
 
     /// What blanks a text that may be shown, but not with everything in it.
-    pub fn redactor(&self) -> &Redactor {
+    pub fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
     }
 

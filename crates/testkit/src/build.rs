@@ -184,12 +184,17 @@ pub fn pptx(slides: &[&str], notes: &str) -> Vec<u8> {
 }
 
 pub fn xlsx(sheet: &str, strings: &[&str]) -> Vec<u8> {
+    xlsx_named("Q2", sheet, strings)
+}
+
+/// The same with a name for the sheet.
+pub fn xlsx_named(name: &str, sheet: &str, strings: &[&str]) -> Vec<u8> {
     let shared: String = strings.iter().map(|text| format!("<si><t>{text}</t></si>")).collect();
     zip(&[
         file("[Content_Types].xml", TYPES),
         file(
             "xl/workbook.xml",
-            "<workbook><sheets><sheet name='Q2' sheetId='1' r:id='s'/></sheets></workbook>",
+            format!("<workbook><sheets><sheet name='{name}' sheetId='1' r:id='s'/></sheets></workbook>"),
         ),
         file("xl/_rels/workbook.xml.rels", relations(&[("s", "worksheet", "worksheets/sheet1.xml")])),
         file("xl/worksheets/sheet1.xml", format!("<worksheet>{sheet}</worksheet>")),

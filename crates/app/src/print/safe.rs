@@ -32,22 +32,12 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// True for what a terminal obeys and for what nobody sees.
+/// True for what a terminal obeys and for what is not seen. Stricter than the tools: a terminal shows no joiners, and the
+/// selectors, which can carry hidden text, are needed for emoji only (the last one of the first block).
 pub(crate) fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            // Soft hyphen, combining joiner, Arabic letter mark, Hangul fillers, Mongolian separator.
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}'
-            | '\u{3164}' | '\u{ffa0}'
-            // Zero width, marks of direction; line and paragraph separators, embeddings and overrides.
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            // Word joiner, invisible operators, isolates.
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            // Selectors, which can carry hidden text. Emoji need the last one of the first block.
-            | '\u{fe00}'..='\u{fe0e}' | '\u{e0100}'..='\u{e01ef}'
-            // Shorthand and musical formatting, tags.
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
+    policy::is_hidden(c)
+        || (policy::is_modifier(c) && c != '\u{fe0f}')
+        || matches!(c, '\n' | '\t' | '\u{ad}' | '\u{34f}')
 }
 
 fn escaped(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {

@@ -16,6 +16,7 @@ use super::{Context, Limits, incomplete, output};
 use crate::arguments::{typed, whole};
 use crate::text::visible;
 use crate::tool::{Invocation, Output, Spec};
+use crate::way_out::visible_value;
 
 pub(super) const SPEC: Spec = Spec {
     name: "repo.build_context_bundle",
@@ -171,8 +172,8 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let (bundle, is_complete) = context.repo.bundle(&invocation.call, request).await?;
     let mut warnings = incomplete(is_complete);
     let result = bundle_json(&arguments, &bundle);
-    let kept = serde_json::to_string_pretty(&result).unwrap_or_default();
-    let markdown = bundle_markdown(&arguments.prompt, &bundle);
+    let kept = serde_json::to_string_pretty(&visible_value(&result)).unwrap_or_default();
+    let markdown = visible(&bundle_markdown(&arguments.prompt, &bundle));
     if let Err(error) = context.repo.keep_bundle(&invocation.call, kept, markdown).await {
         warnings.push(format!("last_bundle.json and last_bundle.md could not be written: {error}"));
     }

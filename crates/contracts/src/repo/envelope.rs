@@ -255,8 +255,9 @@ mod tests {
 
     #[test]
     fn r049_prompts_leave_only_their_length() {
-        let envelope =
-            RepoEnvelope { log: AuditLog::new(std::path::Path::new("/nowhere")).into(), max_bytes: 1000 };
+        let redactor = Arc::new(policy::Redactor::new(&policy::SecretPatterns::Default).unwrap());
+        let log = AuditLog::new(None, redactor).into();
+        let envelope = RepoEnvelope { log, max_bytes: 1000 };
         let noted = envelope.note(&json!({
             "prompt": "secret plan", "path": "a.py", "top_k": 3, "budget": {"max_files": 2}, "include_tests": true
         }));

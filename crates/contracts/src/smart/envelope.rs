@@ -3,7 +3,7 @@
 
 use engine::smart::Smart;
 use engine::{AuditLog, AuditRecord};
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, Pointer};
 use serde_json::{Map, Value, json};
 
 use super::MCP_VERSION;
@@ -32,6 +32,9 @@ impl Envelope for SmartEnvelope {
                         noted.insert(name, json!(kept));
                     }
                 }
+                Value::String(text) if name == "pointer" => {
+                    noted.insert(name, json!(place(text)));
+                }
                 Value::String(text) if text.len() <= 1024 => {
                     noted.insert(name, value.clone());
                 }
@@ -45,6 +48,13 @@ impl Envelope for SmartEnvelope {
             }
         }
         noted
+    }
+
+    /// Nothing leaves these tools unredacted.
+    fn blanked(&self, key: Option<&str>, text: &str) -> Option<String> {
+        let is_path = key.is_some_and(|key| ["path", "roots"].contains(&key));
+        let blanked = if is_path { self.smart.redacted_path(text) } else { self.smart.redacted(text) };
+        (blanked != text).then_some(blanked)
     }
 
     fn finish(&self, ended: Ended) -> ToolResult {
@@ -77,6 +87,20 @@ impl Envelope for SmartEnvelope {
 
     fn published(&self, output: &Value) -> Map<String, Value> {
         published(output)
+    }
+}
+
+/// What of a pointer tells nothing of the document: its kind and its numbers. Titles, names of sheets and the words that it
+/// quotes are left out.
+fn place(pointer: &str) -> String {
+    match Pointer::parse(pointer.split(" near ").next().unwrap_or_default()) {
+        Some(Pointer::Rows { sheet: Some(_), first_row, last_row }) => match last_row {
+            u32::MAX => "sheet".to_owned(),
+            _ => format!("sheet rows {first_row}-{last_row}"),
+        },
+        Some(Pointer::Section { title: Some(_), .. }) => "section".to_owned(),
+        Some(place) => place.to_string(),
+        None => "unknown".to_owned(),
     }
 }
 
@@ -172,6 +196,21 @@ mod tests {
             (ErrorCode::Timeout, "INTERNAL_ERROR"),
         ] {
             assert_eq!(public_code(ours), theirs);
+        }
+    }
+
+    #[test]
+    fn s034_a_pointer_leaves_no_words_of_the_document() {
+        for (pointer, noted) in [
+            ("page 3 near \"Vendor X agrees\"", "page 3"),
+            ("lines 10-20", "lines 10-20"),
+            ("sheet 'jane@example.com' rows 1-40 near \"x\"", "sheet rows 1-40"),
+            ("sheet 'Q2'", "sheet"),
+            ("page 2, section 'Call Jane'", "page 2"),
+            ("section 'Call Jane'", "section"),
+            ("Jane's number", "unknown"),
+        ] {
+            assert_eq!(place(pointer), noted, "{pointer}");
         }
     }
 

@@ -72,7 +72,8 @@ pub struct RepoStatus {
 
 impl Repo {
     pub fn new(engine: &Arc<Engine>, config: RepoConfig) -> Repo {
-        let log = Arc::new(AuditLog::new(&config.data_dir));
+        let redactor = Arc::clone(engine.shared.guard.policy().redactor());
+        let log = Arc::new(AuditLog::new(Some(&config.data_dir), redactor));
         Repo { engine: Arc::clone(engine), config, log }
     }
 

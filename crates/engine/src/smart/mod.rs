@@ -12,7 +12,7 @@ mod roots;
 mod search;
 mod summary;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::{ErrorCode, Failure};
@@ -26,6 +26,7 @@ pub use index::{Indexed, Priority, Report};
 pub use limits::{Limits, MinuteLimits};
 pub use open::{Preview, PreviewRequest};
 pub use rewrite::Rewritten;
+use roots::Location;
 pub use roots::{FurtherRoot, Roots};
 pub use search::{FindRequest, FoundFile, FoundFiles};
 pub use summary::{Given, Style, Summary};
@@ -65,7 +66,7 @@ impl Smart {
             limits: Limits::new(config.limits),
             queue: queue::Queue::default(),
             pages: search::Pages::default(),
-            log: Arc::new(config.data_dir.as_deref().map_or_else(AuditLog::nowhere, AuditLog::new)),
+            log: Arc::new(AuditLog::new(config.data_dir.as_deref(), Arc::clone(&config.redactor))),
             roots,
             config,
         };
@@ -79,6 +80,18 @@ impl Smart {
     /// Text as it may leave these tools.
     pub fn redacted(&self, text: &str) -> String {
         self.inner.config.redactor.redact(text).into_owned()
+    }
+
+    /// A path as it may leave these tools: the root is the operator's own word, the names below it are not.
+    pub fn redacted_path(&self, path: &str) -> String {
+        let redactor = &self.inner.config.redactor;
+        let below = |root: &Path| {
+            path.strip_prefix(root.to_str()?).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        match self.inner.roots.listed().find_map(below) {
+            Some(rest) => format!("{}{}", &path[..path.len() - rest.len()], redactor.redact_path(rest)),
+            None => redactor.redact_path(path),
+        }
     }
 
     pub fn log(&self) -> &Arc<AuditLog> {
@@ -100,6 +113,28 @@ impl Smart {
         self.inner.limits.admit(&call.caller, call.tool, started).inspect_err(|refused| {
             primary.metrics().record(call.tool, refused.code.as_str(), started.elapsed());
         })
+    }
+
+    /// Where a path leads that a caller gives, also one whose names were blanked when it was shown.
+    fn locate(&self, written: &str) -> Result<Location, Failure> {
+        let mut location = self.inner.roots.locate(written)?;
+        let blanked = Redactor::BLANKS.iter().any(|blank| location.rel_path.contains(blank));
+        let index = location.engine.shared.index();
+        if !blanked || index.document(&location.rel_path)?.is_some() {
+            return Ok(location);
+        }
+        let redactor = &self.inner.config.redactor;
+        let (_, meant) = index.list(&|row| redactor.redact_path(&row.path) == location.rel_path, 0, 2)?;
+        match &meant[..] {
+            [only] => location.rel_path.clone_from(&only.path),
+            [] => {}
+            _ => {
+                let message = "several files have this name once addresses and numbers are blanked";
+                return Err(Failure::new(ErrorCode::InvalidField, message)
+                    .hint("Rename the files, or search for words that only one of them has."));
+            }
+        }
+        Ok(location)
     }
 
     fn engines(&self) -> &[Arc<Engine>] {

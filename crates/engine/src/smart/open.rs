@@ -7,7 +7,7 @@ use model::{ErrorCode, Failure, RelPath};
 use policy::Redactor;
 
 use super::Smart;
-use super::place::Wanted;
+use super::place::{Wanted, blanked};
 use crate::api::Call;
 use crate::engine::blocking;
 use crate::open_file::Whole;
@@ -40,7 +40,7 @@ pub struct Preview {
 
 impl Smart {
     pub async fn open(&self, call: &Call, request: PreviewRequest) -> Result<Preview, Failure> {
-        let location = self.inner.roots.locate(&request.path)?;
+        let location = self.locate(&request.path)?;
         let wanted = request
             .pointer
             .as_deref()
@@ -58,7 +58,7 @@ impl Smart {
             let Whole { text, extraction: parts, .. } =
                 shared.door().whole(&rel_path).map_err(without_text)?;
             let hit = match &wanted {
-                Some(wanted) => wanted.find(&text, parts.as_ref())?,
+                Some(wanted) => wanted.find(&text, parts.as_ref(), &redactor)?,
                 None => 0..0,
             };
             let before = request.before.unwrap_or(AROUND).min(MOST_AROUND);
@@ -74,7 +74,7 @@ impl Smart {
                 Some(pointer) if wanted.is_some() => pointer.trim().to_owned(),
                 _ => parts.as_ref().and_then(|parts| parts.units.first()).map_or_else(
                     || format!("lines 1-{}", text.lines().count().max(1)),
-                    |unit| unit.pointer.to_string(),
+                    |unit| blanked(&unit.pointer, &redactor).to_string(),
                 ),
             };
             Ok(Preview { path, pointer, text, truncated })

@@ -9,6 +9,7 @@ use index::{Index, StoredChunk};
 use ingest::Extraction;
 use model::{DocType, ErrorCode, Failure, Pointer, Span};
 use retrieve::caption;
+use policy::Redactor;
 use retrieve::snippet::{DEFAULT_CHARS, snippet};
 
 use super::SmartConfig;
@@ -71,12 +72,29 @@ impl Cited {
             }
             (_, Span::Time { start_ms, end_ms }) => (Pointer::Time { start_ms, end_ms }, false),
         };
-        let mut pointer = place.to_string();
+        let named = blanked(&place, &config.redactor);
+        // Two sheets may have one name once it is blanked: the words tell them apart.
+        let is_found = is_found && named == place;
+        let mut pointer = named.to_string();
         if !is_found && let Some(quote) = quote(&shown, words) {
             pointer.push_str(&format!("{NEAR}{quote}\""));
         }
         let snippet = if above.is_empty() { shown } else { format!("{}{above}\n{shown}", caption::MARK) };
         Ok(Cited { pointer, snippet })
+    }
+}
+
+/// The place as it may be shown: titles and names of sheets are words of the file.
+pub(super) fn blanked(place: &Pointer, redactor: &Redactor) -> Pointer {
+    let shown = |name: &Option<String>| name.as_deref().map(|name| redactor.redact(name).into_owned());
+    match place {
+        Pointer::Rows { sheet, first_row, last_row } => {
+            Pointer::Rows { sheet: shown(sheet), first_row: *first_row, last_row: *last_row }
+        }
+        Pointer::Section { section, title, page } => {
+            Pointer::Section { section: *section, title: shown(title), page: *page }
+        }
+        other => other.clone(),
     }
 }
 
@@ -134,11 +152,16 @@ impl Wanted {
     }
 
     /// The bytes of the whole text that are meant. `parts` are those of a document.
-    pub(super) fn find(&self, text: &str, parts: Option<&Extraction>) -> Result<Range<usize>, Failure> {
+    pub(super) fn find(
+        &self,
+        text: &str,
+        parts: Option<&Extraction>,
+        redactor: &Redactor,
+    ) -> Result<Range<usize>, Failure> {
         let region = match (&self.place, parts) {
             (Pointer::Lines { start_line, end_line }, _) => lines(text, *start_line, *end_line),
             (Pointer::Document, _) => Some(0..text.len()),
-            (place, Some(parts)) => region(place, text, parts),
+            (place, Some(parts)) => region(place, text, parts, redactor),
             (Pointer::Page { page }, None) => page_of_text(text, *page),
             (Pointer::Section { .. }, None) => Some(0..text.len()),
             _ => None,
@@ -158,13 +181,13 @@ impl Wanted {
 }
 
 /// The lines of the joined text that the wanted parts of a document have.
-fn region(place: &Pointer, text: &str, parts: &Extraction) -> Option<Range<usize>> {
+fn region(place: &Pointer, text: &str, parts: &Extraction, redactor: &Redactor) -> Option<Range<usize>> {
     let (_, ranges) = parts.joined();
     let wanted: Vec<(u32, u32)> = parts
         .units
         .iter()
         .zip(ranges)
-        .filter(|(unit, _)| unit.pointer.answers(place))
+        .filter(|(unit, _)| unit.pointer.answers(place) || blanked(&unit.pointer, redactor).answers(place))
         .map(|(_, range)| range)
         .collect();
     lines(text, wanted.first()?.0, wanted.last()?.1)
@@ -213,9 +236,14 @@ fn find_words(text: &str, quote: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use policy::SecretPatterns;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn redactor() -> Redactor {
+        Redactor::new(&SecretPatterns::Default).unwrap()
+    }
 
     #[test]
     fn s004_pointers_are_read_with_their_quote() {
@@ -232,9 +260,9 @@ mod tests {
     fn a_quote_is_found_across_line_breaks() {
         let text = "one\nVendor  X\n agrees to\npay";
         let wanted = Wanted::parse("lines 1-4 near \"Vendor X agrees\"").unwrap();
-        assert_eq!(&text[wanted.find(text, None).unwrap()], "Vendor  X\n agrees");
+        assert_eq!(&text[wanted.find(text, None, &redactor()).unwrap()], "Vendor  X\n agrees");
         let gone = Wanted::parse("lines 2-3 near \"not there\"").unwrap();
-        assert_eq!(&text[gone.find(text, None).unwrap()], "Vendor  X\n agrees to");
+        assert_eq!(&text[gone.find(text, None, &redactor()).unwrap()], "Vendor  X\n agrees to");
     }
 
     #[test]
@@ -270,7 +298,7 @@ mod tests {
         #[test]
         fn any_pointer_is_read_or_refused(pointer in "\\PC{0,60}", text in "\\PC{0,60}(\\n\\PC{0,30}){0,5}") {
             if let Ok(wanted) = Wanted::parse(&pointer)
-                && let Ok(range) = wanted.find(&text, None)
+                && let Ok(range) = wanted.find(&text, None, &redactor())
             {
                 prop_assert!(text.get(range).is_some());
             }

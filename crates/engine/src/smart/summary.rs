@@ -59,7 +59,7 @@ impl Smart {
     ) -> Result<Summary, Failure> {
         let work = async {
             for result in results {
-                self.inner.roots.locate(&result.path)?;
+                self.locate(&result.path)?;
             }
             let room = max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS) as usize * LETTERS;
             let results: Vec<Given> = results

@@ -1,36 +1,47 @@
 //! Payment card numbers: an issuer's prefix, its length, and a check digit that fits.
 
-use super::digits::{Gap, runs};
+use super::digits::{Gap, Run, runs};
+use super::wrapped::joined;
 use super::{Kind, Span};
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    for run in runs(text) {
+    let runs: Vec<Run> = runs(text).collect();
+    for run in &runs {
         let groups = &run.groups;
         let begins = |at: &usize| matches!(groups[*at].gap, Gap::None | Gap::Blank | Gap::Wide);
         for first in (0..groups.len()).filter(begins) {
-            // Bare, 4-4-4-4(-3) or 4-6-5(4), all gaps alike.
-            let shaped = (first + 1..=groups.len().min(first + 5)).rev().find(|&end| {
-                let part = &groups[first..end];
-                let alike = part[1..].iter().all(|group| {
-                    matches!(group.gap, Gap::Blank | Gap::Hyphen) && group.gap == part[1].gap && !group.open
-                });
-                let widths: Vec<usize> = part.iter().map(|group| group.width()).collect();
-                let shape = matches!(
-                    widths[..],
-                    [13..=16] | [4, 4, 4, 4] | [4, 4, 4, 4, 3] | [4, 6, 5] | [4, 6, 4] | [6, 13]
-                );
-                // The number of a page or of a record.
-                let named = part.len() == 1 && text[..part[0].start].ends_with(['/', '#']);
-                let clean = part.iter().all(|group| !group.tainted && !group.plus);
-                let free = end == groups.len() || groups[end].gap == Gap::Blank || end - first == 1;
-                alike && shape && clean && free && !named && is_card(&run.digits(text, first..end))
-            });
-            if let Some(end) = shaped {
-                let (start, end) = (groups[first].start, groups[end - 1].end);
-                spans.push(Span { start, end, kind: Kind::Card });
-            }
+            let ends = |end: &usize| is_shaped(text, run, first, *end);
+            spans.extend(
+                (first + 1..=groups.len().min(first + 5)).rev().find(ends).map(|end| span(run, first, end)),
+            );
         }
     }
+    // In two lines only where all the digits at the line's end belong to it: columns of years would pass one time in ten.
+    for (run, _) in runs.windows(2).filter_map(|pair| joined(text, &pair[0], &pair[1])) {
+        let end = run.groups.len();
+        spans.extend(is_shaped(text, &run, 0, end).then(|| span(&run, 0, end)));
+    }
+}
+
+fn span(run: &Run, first: usize, end: usize) -> Span {
+    Span { start: run.groups[first].start, end: run.groups[end - 1].end, kind: Kind::Card }
+}
+
+/// Bare, 4-4-4-4(-3) or 4-6-5(4), all gaps alike, and with a check digit that fits.
+fn is_shaped(text: &str, run: &Run, first: usize, end: usize) -> bool {
+    let groups = &run.groups;
+    let part = &groups[first..end];
+    let alike = part[1..].iter().all(|group| {
+        matches!(group.gap, Gap::Blank | Gap::Hyphen) && group.gap == part[1].gap && !group.open
+    });
+    let widths: Vec<usize> = part.iter().map(|group| group.width()).collect();
+    let shape =
+        matches!(widths[..], [13..=16] | [4, 4, 4, 4] | [4, 4, 4, 4, 3] | [4, 6, 5] | [4, 6, 4] | [6, 13]);
+    // The number of a page or of a record.
+    let named = part.len() == 1 && text[..part[0].start].ends_with(['/', '#']);
+    let clean = part.iter().all(|group| !group.tainted && !group.plus);
+    let free = end == groups.len() || groups[end].gap == Gap::Blank || end - first == 1;
+    alike && shape && clean && free && !named && is_card(&run.digits(text, first..end))
 }
 
 fn is_card(digits: &[u8]) -> bool {

@@ -83,19 +83,16 @@ fn group(text: &str, start: usize, gap: Gap) -> Group {
     };
     let open = before.ends_with('(');
     let closed = text[end..].starts_with(')');
-    // A comma separates the fields of a table, too. What is marked or hyphenated is not a decimal.
-    let hyphen_after = matches!(bytes.get(end..end + 2), Some([b'-', digit]) if digit.is_ascii_digit());
-    let field_before = before.ends_with(',') && (plus || hyphen_after) || text[..start].ends_with(",(");
-    let field_after =
-        text[end..].starts_with(',') && (gap == Gap::Hyphen || (gap != Gap::None && end - start >= 4));
-    let tainted = (taints_before(before) && !field_before) || (taints_after(&text[end..]) && !field_after);
+    // A comma taints nothing: in `17,030 1234567,Anna` it separates fields, and a decimal has no form of a phone number.
+    let tainted = taints_before(before) || taints_after(&text[end..]);
     Group { start, end, gap, plus, open, closed, tainted }
 }
 
 fn taints_before(before: &str) -> bool {
     let mut chars = before.chars().rev();
     match (chars.next(), chars.next()) {
-        (Some('.' | ',' | ':' | '\''), Some(c)) => c.is_ascii_digit() && !before.ends_with('.'),
+        (Some('.' | ','), Some(_)) => false,
+        (Some(':' | '\''), Some(c)) => c.is_ascii_digit(),
         (Some(c), _) => c.is_alphanumeric() || "_$€£¥₹%\\^#".contains(c),
         (None, _) => false,
     }
@@ -104,7 +101,7 @@ fn taints_before(before: &str) -> bool {
 fn taints_after(after: &str) -> bool {
     let mut chars = after.chars();
     match (chars.next(), chars.next()) {
-        (Some(',' | ':' | '\''), Some(c)) => c.is_ascii_digit(),
+        (Some(':' | '\''), Some(c)) => c.is_ascii_digit(),
         (Some('.'), Some(c)) => c.is_alphabetic() || c == '_',
         (Some(' ' | '\u{a0}' | '\u{202f}'), Some(c)) => "€£¥₹%°".contains(c) || is_unit(after),
         // `x12` after a number is an extension.

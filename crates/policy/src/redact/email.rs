@@ -19,11 +19,59 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             .expect("six short words make a small automaton")
     });
     for sign in SIGNS.find_iter(text) {
-        if let Some((start, end)) = around(text, sign.start(), sign.end()) {
+        let found = around(text, sign.start(), sign.end());
+        if let Some((start, end)) = found.or_else(|| in_two_lines(text, sign.start(), sign.end())) {
             spans.push(Span { start, end, kind: Kind::Email });
         }
     }
     in_words(text, spans);
+}
+
+/// An address that goes on in the next line: broken at its sign, or at a dot of its host.
+fn in_two_lines(text: &str, sign: usize, after: usize) -> Option<(usize, usize)> {
+    let name_end = if text[..sign].ends_with(['\n', ' ', '\t']) { line_before(text, sign)? } else { sign };
+    let start = name(&text[..name_end])?;
+    let host_start =
+        if host(&text[after..]).is_some() { after } else { line_behind(text, after).unwrap_or(after) };
+    if host_start == after && name_end == sign {
+        return broken_host(text, after).map(|end| (start, end));
+    }
+    let end = host_start + host(&text[host_start..])?;
+    // Only one line end, and no code: a decorator stands at the beginning of its line, after nothing.
+    let breaks = text[start..end].matches('\n').count();
+    (breaks == 1 && !text[end..].starts_with(['(', '['])).then_some((start, end))
+}
+
+/// Where the line before ends, if only its end and the margin of this one are between.
+fn line_before(text: &str, at: usize) -> Option<usize> {
+    let line = text[..at].trim_end_matches([' ', '\t', '>', '#', '*', '|']);
+    let before = line.strip_suffix('\n')?.trim_end_matches([' ', '\t', '\r']);
+    // `see below:⏎@decorator`: what belongs to the sign ends in a letter or a digit.
+    before.ends_with(|c: char| c.is_alphanumeric()).then_some(before.len())
+}
+
+/// Where the next line's text begins, if only the end of this one is between.
+fn line_behind(text: &str, at: usize) -> Option<usize> {
+    let rest = text[at..].trim_start_matches([' ', '\t', '\r']);
+    let rest = rest.strip_prefix('\n')?.trim_start_matches([' ', '\t', '>', '#', '*', '|']);
+    Some(text.len() - rest.len())
+}
+
+/// `jane@example.⏎com` and `jane@example⏎.com`.
+fn broken_host(text: &str, after: usize) -> Option<usize> {
+    let belongs = |c: char| c.is_alphanumeric() || is_mark(c) || c == '-' || c == '.';
+    let first = &text[after..];
+    let first = &first[..first.find(|c: char| !belongs(c)).unwrap_or(first.len()).min(LONGEST_HOST)];
+    let next = line_behind(text, after + first.len())?;
+    let second = &text[next..];
+    let second = &second[..second.find(|c: char| !belongs(c)).unwrap_or(second.len())].trim_end_matches('.');
+    if first.ends_with('.') == second.starts_with('.') {
+        return None;
+    }
+    // A sentence that ends in `@host.` goes on with a capital; a domain is small.
+    let small = second.chars().all(|c| !c.is_uppercase());
+    let joined = format!("{first}{second}");
+    (small && host(&joined) == Some(joined.len())).then(|| next + second.len())
 }
 
 fn around(text: &str, sign: usize, after: usize) -> Option<(usize, usize)> {
@@ -183,6 +231,15 @@ mod tests {
                 );
             }
         }
+        for broken in [
+            "jo.doe@\nhost.org",
+            "jo.doe\n@host.org",
+            "jo.doe@host.\norg",
+            "jo.doe@host\n  .org",
+            "jo@\r\n> host.org",
+        ] {
+            assert_eq!(found(&format!("Mail {broken}, please.")), [broken]);
+        }
         assert_eq!(found("'jo@host.org'"), ["jo@host.org"]);
         assert_eq!(found("jo@host.org...and"), ["jo@host.org"]);
         assert_eq!(found("jo@host.org:hunter2"), ["jo@host.org"]);
@@ -208,6 +265,11 @@ mod tests {
             "@",
             "a@.b.c",
             "arrived at home (at last) dot",
+            "x = 1\n@app.route('/x')",
+            "class X:\n    @staticmethod\n    def f(): pass",
+            "root@localhost.\nIt is the root.",
+            "user@host\nlogin",
+            "a @\nb",
         ] {
             assert!(found(text).is_empty(), "{text} {:?}", found(text));
         }

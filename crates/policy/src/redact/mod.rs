@@ -1,4 +1,4 @@
-//! Blanks e-mail addresses, phone numbers, payment cards and credentials in a text that is about to be shown.
+//! Blanks e-mail addresses, phone numbers, payment cards, bank accounts and credentials in a text that is about to be shown.
 //!
 //! Holding a file back ([`crate::Policy::scan`]) and blanking a part of it are different bargains: a wrong
 //! hit costs a whole file there and one word here. So the rules here are wider: a password of six
@@ -9,13 +9,18 @@
 //! - A phone number needs a form that only phone numbers have (a country code after `+` or `00`, an area code in
 //!   parentheses or behind a 0, the North American 3-3-4) or a word such as `Tel.` before it. Dates, IP
 //!   addresses, versions, amounts, ranges and identifiers stay.
-//! - A card number needs an issuer's prefix, its length, and a check digit that fits.
+//! - A card number needs an issuer's prefix, its length, and a check digit that fits. So does an IBAN: a country, its
+//!   length, and check digits.
+//! - Characters that are not seen do not count ([`fold`]), and an address or a number may go on in the next line.
 
 mod card;
 mod digits;
 mod email;
+mod fold;
+mod iban;
 mod phone;
 mod secret;
+mod wrapped;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,6 +28,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use self::fold::Folded;
 use crate::policy::PolicyError;
 use crate::secrets::{Scanner, SecretPatterns};
 
@@ -54,6 +60,9 @@ pub struct Redactor {
 }
 
 impl Redactor {
+    /// What stands in the place of what is blanked.
+    pub const BLANKS: [&str; 5] = ["[SECRET]", "[IBAN]", "[CARD]", "[EMAIL]", "[PHONE]"];
+
     /// The owner's patterns are blanked beside the default rules, even where they replace them in the scan.
     pub fn new(patterns: &SecretPatterns) -> Result<Redactor, PolicyError> {
         Ok(Redactor { scanner: Scanner::new(patterns)? })
@@ -63,10 +72,15 @@ impl Redactor {
         &self.scanner
     }
 
-    /// The text with `[EMAIL]`, `[PHONE]`, `[CARD]` and `[SECRET]` in the place of such things.
+    /// The text with `[EMAIL]`, `[PHONE]`, `[CARD]`, `[IBAN]` and `[SECRET]` in the place of such things.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let spans = self.spans(text);
         if spans.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(render(text, 0..text.len(), &spans)) }
+    }
+
+    /// A path, blanked name by name, so that its folders stay apart and a name that is blanked can be found again.
+    pub fn redact_path(&self, path: &str) -> String {
+        path.split('/').map(|name| self.redact(name)).collect::<Vec<_>>().join("/")
     }
 
     /// A part of a text, blanked with regard to its surroundings: half a key at the edge is still hidden.
@@ -88,6 +102,12 @@ impl Redactor {
     }
 
     fn spans(&self, text: &str) -> Vec<Span> {
+        let folded = Folded::new(text);
+        let spans = self.settled(&folded.text);
+        spans.into_iter().map(|span| folded.original(span)).collect()
+    }
+
+    fn settled(&self, text: &str) -> Vec<Span> {
         let mut spans = self.round(text);
         if spans.is_empty() {
             return spans;
@@ -113,6 +133,7 @@ impl Redactor {
     fn round(&self, text: &str) -> Vec<Span> {
         let mut spans = Vec::new();
         secret::find(text, self.scanner.custom(), &mut spans);
+        iban::find(text, &mut spans);
         card::find(text, &mut spans);
         email::find(text, &mut spans);
         phone::find(text, &mut spans);
@@ -134,17 +155,19 @@ struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Secret,
+    Iban,
     Card,
     Email,
     Phone,
 }
 
 impl Kind {
-    const ALL: [Kind; 4] = [Kind::Secret, Kind::Card, Kind::Email, Kind::Phone];
+    const ALL: [Kind; 5] = [Kind::Secret, Kind::Iban, Kind::Card, Kind::Email, Kind::Phone];
 
     fn blank(self) -> &'static str {
         match self {
             Kind::Secret => "[SECRET]",
+            Kind::Iban => "[IBAN]",
             Kind::Card => "[CARD]",
             Kind::Email => "[EMAIL]",
             Kind::Phone => "[PHONE]",
@@ -155,7 +178,7 @@ impl Kind {
 /// Drops the spans within a blank: blanking it again would never end.
 fn keep_blanks(text: &str, spans: &mut Vec<Span>) {
     static BLANK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\[(?:SECRET|CARD|EMAIL|PHONE)\]")
+        Regex::new(r"\[(?:SECRET|IBAN|CARD|EMAIL|PHONE)\]")
             .expect("the pattern is a constant, compiled by the tests")
     });
     if spans.is_empty() {

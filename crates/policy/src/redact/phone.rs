@@ -5,20 +5,22 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::digits::{Gap, Group, Run, runs};
-use super::{Kind, Span};
+use super::{Kind, Span, wrapped};
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    for run in runs(text) {
+    let runs: Vec<Run> = runs(text).collect();
+    for run in &runs {
         if run.groups.iter().map(Group::width).sum::<usize>() >= 6 {
-            in_run(text, &run, spans);
+            in_run(text, run, spans);
         }
     }
+    wrapped::find(text, &runs, spans);
     vanity(text, spans);
 }
 
 /// The words before a number, as far as they say what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Context {
+pub(super) enum Context {
     /// `Tel.:`, `phone number is`.
     Phone,
     /// `call us at`: a number in pieces may follow.
@@ -44,7 +46,7 @@ fn in_run(text: &str, run: &Run, spans: &mut Vec<Span>) {
 }
 
 /// Groups that cannot belong to a phone number: parts of dates, addresses of machines, words.
-fn barred(text: &str, run: &Run) -> Vec<bool> {
+pub(super) fn barred(text: &str, run: &Run) -> Vec<bool> {
     let groups = &run.groups;
     let mut barred: Vec<bool> = groups.iter().map(|group| group.tainted).collect();
     let value = |at: usize| text[groups[at].start..groups[at].end].parse::<u64>().unwrap_or(u64::MAX);
@@ -129,7 +131,8 @@ fn segment(text: &str, run: &Run, first: usize, end: usize, spans: &mut Vec<Span
     while from < end {
         let to = (from + 1..=end.min(from + 8)).rev().find(|&to| {
             let number = Number::new(text, run, from, to);
-            may_cut(from) && may_cut(to) && (from, to) != (first, end) && is_unmistakable(&number)
+            let clear = is_unmistakable(&number) || is_among_others(&number);
+            may_cut(from) && may_cut(to) && (from, to) != (first, end) && clear
         });
         if let Some(to) = to {
             spans.push(span(text, groups, from, to));
@@ -139,7 +142,7 @@ fn segment(text: &str, run: &Run, first: usize, end: usize, spans: &mut Vec<Span
 }
 
 /// Hangs on a word by a dash, a slash, a dot or an underscore: `a1b2-0123-4567`, `v1.030.123456.tar`.
-fn is_joined(text: &str, run: &Run, first: usize, end: usize) -> bool {
+pub(super) fn is_joined(text: &str, run: &Run, first: usize, end: usize) -> bool {
     let letter_or_digit = |c: char| c.is_alphanumeric() || c == '_';
     let before = &text[..start_of(text, &run.groups[first])];
     let mut back = before.chars().rev();
@@ -173,13 +176,13 @@ fn is_dump(text: &str, groups: &[Group]) -> bool {
 }
 
 /// Where the number begins, with its plus and its parenthesis.
-fn start_of(text: &str, group: &Group) -> usize {
+pub(super) fn start_of(text: &str, group: &Group) -> usize {
     let start = group.start - usize::from(group.plus);
     let paired = group.open && group.closed;
     start - usize::from(paired && text[..start].ends_with('('))
 }
 
-fn span(text: &str, groups: &[Group], first: usize, end: usize) -> Span {
+pub(super) fn span(text: &str, groups: &[Group], first: usize, end: usize) -> Span {
     static EXTENSION: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?i)\A(?:[ ,;]{0,3}(?:ext(?:ension|n)?|x|durchwahl|dw|poste|int)[ .:=]{0,2}\d{1,6}| ?# ?\d{1,6})\b",
@@ -194,24 +197,24 @@ fn span(text: &str, groups: &[Group], first: usize, end: usize) -> Span {
 }
 
 /// The pieces of what may be a phone number.
-struct Number<'r> {
+pub(super) struct Number<'r> {
     groups: &'r [Group],
     widths: Vec<usize>,
     digits: Vec<u8>,
 }
 
 impl<'r> Number<'r> {
-    fn new(text: &str, run: &'r Run, first: usize, end: usize) -> Number<'r> {
+    pub(super) fn new(text: &str, run: &'r Run, first: usize, end: usize) -> Number<'r> {
         let groups = &run.groups[first..end];
         let widths = groups.iter().map(Group::width).collect();
         Number { groups, widths, digits: run.digits(text, first..end) }
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.digits.len()
     }
 
-    fn is_parenthesised(&self) -> bool {
+    pub(super) fn is_parenthesised(&self) -> bool {
         self.groups[0].open && self.groups[0].closed
     }
 
@@ -230,7 +233,7 @@ impl<'r> Number<'r> {
     }
 }
 
-fn is_phone(number: &Number<'_>, context: Context) -> bool {
+pub(super) fn is_phone(number: &Number<'_>, context: Context) -> bool {
     if number.groups[0].plus {
         return is_international(number, &number.digits);
     }
@@ -347,13 +350,18 @@ fn is_behind_trunk_zero(number: &Number<'_>) -> bool {
     (if pairs { widths.len() == 5 } else { !many }) && !alike && steady
 }
 
+/// `17 030 1234567`: an area behind a zero and the rest in one piece, which a column of numbers hardly ever has.
+fn is_among_others(number: &Number<'_>) -> bool {
+    matches!(number.widths[..], [3..=5, 5..=8]) && is_behind_trunk_zero(number)
+}
+
 fn digits_of<'n>(number: &'n Number<'_>, group: &Group) -> &'n [u8] {
     let before: usize =
         number.groups.iter().take_while(|other| other.start < group.start).map(Group::width).sum();
     &number.digits[before..before + group.width()]
 }
 
-fn context(before: &str) -> Context {
+pub(super) fn context(before: &str) -> Context {
     static OTHER: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?i)(?:\b(?:order|invoice|ref|reference|isbn|issn|sku|serial|part|version|ver|release|build|account|konto|iban|bic|case|ticket|issue|bug|rechnung|bestell|auftrag|kunden|artikel|vorgang|akten|id|ids|page|pages|pp|seite|seiten|line|lines|zeile|zeilen|rfc|iso|din|doi|patent|lot|batch|code|zip|plz|port|size|bytes|offset|commit|rev|revision|vat|ustid|steuer|tracking|sendung|imei|mac|vin|crypto|hash|checksum)\p{L}*\.?(?: ?(?:no|nr|num|number|nummer|id)\b)?|(?:nummer|number)n?)[ .:#=°'\x22\[(]{0,4}\z",
@@ -366,7 +374,7 @@ fn context(before: &str) -> Context {
     });
     static CALL: LazyLock<Regex> = LazyLock::new(|| {
         compile(
-            r"(?i)\b(?:call|calling|dial|ring|text|sms|reach|contact|anrufen|ruf|rufen)(?: (?:me|us|him|her|them|now|at|on|under|unter|mich|uns|an|sie|the|our|office|desk|back))*[ :,]{1,2}\z",
+            r"(?i)\b(?:call|calling|dial|ring|text|sms|reach|contact|anrufen|ruf|rufen)(?:[ \n](?:me|us|him|her|them|now|at|on|under|unter|mich|uns|an|sie|the|our|office|desk|back))*[ :,\n]{1,2}\z",
         )
     });
     let before = &before[before.floor_char_boundary(before.len().saturating_sub(56))..];

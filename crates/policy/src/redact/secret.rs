@@ -8,6 +8,7 @@ use regex::bytes;
 use super::{Kind, Span};
 use crate::assigned::Assigned;
 use crate::lookalike::{is_path, is_repetition};
+use crate::place::Place;
 use crate::randomness::{is_wordy, mixes_digits_and_letters, word_share};
 use crate::secrets::TUNED;
 use crate::site::{LONGEST, Site, dashed, run};
@@ -19,7 +20,7 @@ pub(super) fn find<'r>(text: &str, custom: impl Iterator<Item = &'r bytes::Regex
             spans.push(Span { start, end, kind: Kind::Secret });
         }
     };
-    for (site, rules) in TUNED.sites(text.as_bytes()) {
+    for (site, rules) in TUNED.sites(text.as_bytes(), Place::SHOWN) {
         // The forms below look at all JWTs, once.
         for rule in rules.iter().filter(|rule| rule.name != "jwt") {
             if let Some(credential) = rule.likely_credential(site) {
@@ -126,7 +127,8 @@ fn is_mixed(value: &[u8]) -> bool {
 
 /// Shows where a value goes: `<password>`, `${PASSWORD}`, `%s`, `{{ token }}`, `*****`.
 fn is_template(value: &[u8]) -> bool {
-    let marks = [&b"${"[..], b"$(", b"{{", b"}}", b"%(", b"***", b"...", b"[SECRET", b"[EMAIL", b"[PHONE"];
+    let marks =
+        [&b"${"[..], b"$(", b"{{", b"}}", b"%(", b"***", b"...", b"[SECRET", b"[EMAIL", b"[PHONE", b"[IBAN"];
     value.iter().any(|byte| matches!(byte, b'<' | b'>' | b'{' | b'}'))
         || marks.iter().any(|mark| value.windows(mark.len()).any(|part| part == *mark))
         || matches!(value, [b'$' | b'%', rest @ ..] if rest.iter().all(|byte| dashed(*byte) || *byte == b'%'))

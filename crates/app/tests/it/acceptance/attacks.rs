@@ -155,10 +155,12 @@ fn m25_names_and_text_cannot_drive_a_terminal() {
             assert_eq!(raw, None, "{arguments:?} prints {raw:?}: {text:?}");
         }
     }
-    // Machines get the text as it is.
+    // Models read structured results too: what is hidden is spelled out there, and a name works as it was shown.
     let server = serve(&folder);
-    let opened = server.expect("dir2mcp.open_file", json!({ "rel_path": name }));
-    assert!(opened["content"].as_str().unwrap().contains("\u{1b}[2J"));
+    for name in [name, "red\\u{1b}[31m\\u{202e}txt.md"] {
+        let opened = server.expect("dir2mcp.open_file", json!({ "rel_path": name }));
+        assert!(opened["content"].as_str().unwrap().contains("\\u{1b}[2J"), "{opened}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod start;
 mod state;
 mod survival;
 mod tools;
+mod way_out;
 mod wire;
 
 use testkit::{Client, Era, Folder, Program, Server};
