@@ -18,6 +18,7 @@ mod licences;
 mod load;
 mod outlines;
 mod process;
+mod secrets;
 mod sessions;
 mod test;
 mod tools;
@@ -59,6 +60,9 @@ cargo xtask COMMAND
                                    with what pdftotext reads; the tables are printed
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
                                    office xls rtf html mail text archive redact lang query
+  secrets [--packages FOLDER] [--write]
+                                   how many credentials and personal data are found, missed and mistaken, on labelled
+                                   lines and on real packages; --write puts the figures in docs/security-figures.md
   outlines ast FOLDER...           Python outlines against CPython's own ast
   outlines ctags LANGUAGE=FOLDER...
                                    outlines against universal-ctags
@@ -86,6 +90,7 @@ fn main() -> ExitCode {
         "documents" => documents::run(&mut args),
         "fuzz" => fuzz::run_families(&mut args),
         "outlines" => outlines::run(&mut args),
+        "secrets" => secrets::run_figures(&mut args),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

@@ -309,6 +309,8 @@ fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
     PolicyConfig {
         path_excludes,
         secret_patterns: secret_patterns(settings),
+        secret_level: settings.security.secret_level,
+        allow: settings.security.allow.clone(),
         max_file_bytes: settings.ingest.max_file_bytes,
         max_bytes_by_type: settings.ingest.max_bytes_by_type.clone(),
         follow_symlinks: settings.ingest.follow_symlinks,

@@ -88,8 +88,8 @@ impl Door<'_> {
                 Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}"))
             }
         })?;
-        if self.guard.policy().scan(content.text.as_bytes()).is_some() {
-            return Err(withheld(path));
+        if let Some(secret) = self.guard.policy().scan(path, content.text.as_bytes()) {
+            return Err(secret.failure(path));
         }
         Ok(Whole { doc_type, text: content.text, content_hash, extraction: content.extraction })
     }
@@ -162,13 +162,6 @@ impl Whole {
         let is_timed = |pointer: &Pointer| matches!(pointer, Pointer::Time { .. });
         self.extraction.as_ref().filter(|all| all.units.iter().all(|unit| is_timed(&unit.pointer)))
     }
-}
-
-fn withheld(path: &RelPath) -> Failure {
-    Failure::new(
-        ErrorCode::Forbidden,
-        format!("{path} is withheld: its content matches a secret rule (security.secret_patterns)"),
-    )
 }
 
 fn unsupported(path: &RelPath, doc_type: DocType, why: &str) -> Failure {

@@ -131,7 +131,8 @@ fn outline_batch(
 
 fn outline_of(guard: &Guard, document: &Unoutlined) -> Option<Outline> {
     let path = RelPath::from_walk(&document.path).ok()?;
-    let read = read_text(guard, &mut guard.open(&path).ok()?, Limits::default().max_bytes as u64).ok()?;
+    let mut file = guard.open(&path).ok()?;
+    let read = read_text(guard, &path, &mut file, Limits::default().max_bytes as u64).ok()?;
     // Another content than the one that is indexed will be looked at when that one is.
     (read.content_hash == document.content_hash)
         .then(|| structure(&document.path, &read.text).as_ref().map(summary))?

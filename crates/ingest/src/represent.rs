@@ -167,8 +167,9 @@ impl Representer<'_> {
             }
         };
         let text = content.text.as_str();
-        if let Some(secret) = self.guard.policy().scan(text.as_bytes()) {
-            return put.skipped(doc_type, SkipReason::Secret { rule: secret.rule.to_string() });
+        if let Some(secret) = self.guard.policy().scan(path, text.as_bytes()) {
+            let reason = SkipReason::Secret { rule: secret.rule.to_string(), line: secret.line };
+            return put.skipped(doc_type, reason);
         }
         let chunks = match &content.extraction {
             Some(extraction) => chunk_units(path, extraction, self.chunking),

@@ -2,7 +2,7 @@
 //! holds a secret.
 
 use extract::Extracted;
-use model::ContentHash;
+use model::{ContentHash, Failure, RelPath};
 use policy::{Guard, OpenError, OpenFile};
 
 /// A text and the hash of the bytes it was read from.
@@ -19,16 +19,21 @@ pub enum Unshown {
     Open(#[from] OpenError),
     #[error("the file is not text")]
     NotText,
-    #[error("the content matches a secret rule")]
-    Secret,
+    #[error(transparent)]
+    Secret(Failure),
 }
 
-pub fn read_text(guard: &Guard, file: &mut OpenFile, max_bytes: u64) -> Result<FileText, Unshown> {
+pub fn read_text(
+    guard: &Guard,
+    path: &RelPath,
+    file: &mut OpenFile,
+    max_bytes: u64,
+) -> Result<FileText, Unshown> {
     let bytes = file.read_all(max_bytes)?;
     let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
     let Extracted::Text(text) = extract::raw_text(bytes) else { return Err(Unshown::NotText) };
-    match guard.policy().scan(text.text.as_bytes()) {
-        Some(_) => Err(Unshown::Secret),
+    match guard.policy().scan(path, text.text.as_bytes()) {
+        Some(secret) => Err(Unshown::Secret(secret.failure(path))),
         None => Ok(FileText { text: text.text, content_hash }),
     }
 }

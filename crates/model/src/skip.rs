@@ -16,6 +16,8 @@ pub enum SkipReason {
     /// The content matched a secret rule; the rule is named, the match never.
     Secret {
         rule: String,
+        /// Where in the text, counted from 1.
+        line: u32,
     },
     /// A symbolic link that the policy does not follow, or that leaves the root.
     Symlink,
@@ -110,9 +112,10 @@ impl std::fmt::Display for SkipReason {
             SkipReason::TooLarge { size, limit } => {
                 write!(f, "{size} bytes exceed the limit of {limit} (ingest.max_file_mb)")
             }
-            SkipReason::Secret { rule } => {
-                write!(f, "the content matches the secret rule \"{rule}\" (security.secret_patterns)")
-            }
+            SkipReason::Secret { rule, line } => write!(
+                f,
+                "line {line} matches the secret rule \"{rule}\"; if it is no secret, name the path or the line in security.allow"
+            ),
             SkipReason::Symlink => f.write_str("a symbolic link is not followed (ingest.follow_symlinks)"),
             SkipReason::Special { kind } => write!(f, "a {kind} is never opened"),
             SkipReason::NameNotUtf8 => f.write_str("the file name is not UTF-8"),

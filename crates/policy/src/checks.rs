@@ -7,9 +7,10 @@ use regex::bytes::Regex;
 
 use crate::assigned::Assigned;
 use crate::lookalike::{
-    is_common_password, is_drawn, is_path, is_placeholder, is_repetition, is_sequence, is_uuid,
-    without_escapes,
+    is_common_password, is_drawn, is_hash_of_password, is_path, is_pattern, is_placeholder, is_repetition,
+    is_sequence, is_uuid, without_escapes,
 };
+use crate::place::Sort;
 use crate::randomness::{classes, entropy, is_hex, is_wordy, mixes_digits_and_letters};
 use crate::site::*;
 
@@ -64,6 +65,9 @@ pub(crate) fn jwt(site: Site<'_>) -> Option<&[u8]> {
         compile(r"(?-u)\A(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,})")
     });
     const CONTEXT: [&[u8]; 6] = [b"token", b"bearer", b"jwt", b"auth", b"session", b"cookie"];
+    if site.is_sample() {
+        return None;
+    }
     let window = site.window(4096);
     if window.starts_with(b"eyJ") {
         let near = || {
@@ -87,8 +91,10 @@ pub(crate) fn plain_api_key(site: Site<'_>) -> Option<&[u8]> {
     };
     let value = run(site.after(65), alphabet);
     let inside_word = site.before(1).iter().any(u8::is_ascii_alphanumeric);
+    // No file of 58,000 has this form by chance, so little is let go: what fills a form, and `api_` before a long name.
     let filler = value.iter().all(|byte| matches!(byte, b'x' | b'X' | b'0'));
-    let key = value.len() >= 32 && !inside_word && !filler && !is_wordy(value);
+    let name = value.iter().all(u8::is_ascii_alphabetic) && is_wordy(value);
+    let key = value.len() >= 32 && !inside_word && !filler && !name;
     key.then(|| site.with(value))
 }
 
@@ -96,14 +102,16 @@ pub(crate) fn plain_api_key(site: Site<'_>) -> Option<&[u8]> {
 pub(crate) fn token_assignment(site: Site<'_>) -> Option<&[u8]> {
     // Places in a list and marks of a parser, not keys.
     #[rustfmt::skip]
-    const OTHER_TOKENS: [&[u8]; 16] = [
+    const OTHER_TOKENS: [&[u8]; 20] = [
         b"next", b"next_", b"nextpage", b"page", b"page_", b"continuation", b"pagination", b"sync", b"marker", b"cancel",
-        b"cancellation", b"idempotency", b"request", b"request_", b"verification", b"verification_",
+        b"cancellation", b"idempotency", b"request", b"request_", b"verification", b"verification_", b"sequence", b"client",
+        b"client_", b"change",
     ];
     const SECRET_TOKENS: [&[u8]; 6] = [b"access_", b"access", b"auth_", b"auth", b"api_", b"api"];
     let assigned = Assigned::after(site.after(LONGEST))?;
     let name = site.name_before().to_ascii_lowercase();
-    if OTHER_TOKENS.iter().any(|other| name.ends_with(other)) || assigned.is_other_argument(site) {
+    let other = OTHER_TOKENS.iter().any(|other| name.ends_with(other));
+    if other || assigned.is_other_argument(site) || site.is_sample() {
         return None;
     }
     let value = assigned.value;
@@ -115,7 +123,20 @@ pub(crate) fn token_assignment(site: Site<'_>) -> Option<&[u8]> {
     let unpadded = &value[..value.len() - padding];
     let spelled =
         unpadded.iter().all(|&byte| dashed(byte) || matches!(byte, b'.' | b'~' | b':' | b'+' | b'/'));
-    if value.len() < 20 || !spelled || assigned.is_code() || is_path(value) || is_wordy(value) {
+    if value.len() < 20 || !spelled || assigned.is_code() || is_path(value) {
+        return None;
+    }
+    // Digits alone, and a phrase of words with a digit: only under a name that leaves no doubt, where values stand bare.
+    let bare = matches!(site.place.sort, Sort::Config | Sort::Other) && own_name;
+    if bare && value.iter().all(u8::is_ascii_digit) && !is_repetition_of_few(value) {
+        return Some(value);
+    }
+    let dashes = value.iter().filter(|&&byte| byte == b'-').count();
+    let phrase = dashes >= 3 && !value.contains(&b'_') && mixes_digits_and_letters(value) && !is_uuid(value);
+    if bare && phrase && !assigned.enclosed && assigned.ends_line && !is_placeholder(value) {
+        return Some(value);
+    }
+    if is_wordy(value) || value.starts_with(b"0123456789") {
         return None;
     }
     let drawn = if value.iter().all(u8::is_ascii_alphabetic) {
@@ -124,6 +145,14 @@ pub(crate) fn token_assignment(site: Site<'_>) -> Option<&[u8]> {
         mixes_digits_and_letters(value) && is_drawn(value)
     };
     drawn.then_some(value)
+}
+
+/// `00000000000000000000`, `11111111112222222222`.
+fn is_repetition_of_few(value: &[u8]) -> bool {
+    let mut kinds = value.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.len() <= 3
 }
 
 /// A repetition of one letter is a token to the specification, so only words count here.
@@ -136,6 +165,7 @@ pub(crate) fn bearer_token(site: Site<'_>) -> Option<&[u8]> {
     let blanks = run(after, |byte| matches!(byte, b' ' | b'\t'));
     let value = run(&after[blanks.len()..], |byte| dashed_padded(byte) || matches!(byte, b'.' | b'~'));
     let drawn = !blanks.is_empty()
+        && !site.is_sample()
         && value.len() >= 20
         && mixes_digits_and_letters(value)
         && !is_path(value)
@@ -168,22 +198,17 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> Option<&[u8]> {
     let (name, tail) = (site.name_before().to_ascii_lowercase(), tail.to_ascii_lowercase());
     let other =
         holds(&name, &DERIVED) || holds(&tail, &DERIVED) || holds(&tail, &ABOUT) || tail.ends_with(b"id");
-    if other || assigned.is_other_argument(site) {
+    if other || assigned.is_other_argument(site) || site.is_sample() {
         return None;
     }
     let value = assigned.value;
     // Outside quotes a value must be the rest of its line, as in `.env` and `.ini` files.
-    let long_enough =
-        if assigned.enclosed { value.len() >= 12 } else { value.len() >= 16 && assigned.ends_line };
+    let least = match (assigned.enclosed, site.place.sort) {
+        (true, _) | (_, Sort::Config) => 12,
+        _ => 16,
+    };
+    let long_enough = value.len() >= least && (assigned.enclosed || assigned.ends_line);
     let spelled = value.iter().all(|byte| byte.is_ascii_graphic() && !b"\"'`\\".contains(byte));
-    // A pattern for secrets, as in this file.
-    let pattern = [&b"[a-"[..], b"[A-", b"[0-", b"(?"]
-        .iter()
-        .any(|mark| value.windows(mark.len()).any(|part| part == *mark));
-    // crypt(3), Django and MySQL.
-    let hash_of_password = value.first() == Some(&b'$')
-        || value.iter().filter(|&&byte| byte == b'$').count() >= 2
-        || matches!(value, [b'*', digest @ ..] if digest.len() == 40 && is_hex(digest));
     // `%22hunter%5C0%5C0…`: a piece of a longer text in a URL.
     let escaped = value.len() - without_escapes(value).len() >= 6;
     // A short value is a password if anything, and a drawn password mixes all kinds of characters.
@@ -193,8 +218,8 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> Option<&[u8]> {
         && spelled
         && rich
         && mixes_digits_and_letters(value)
-        && !hash_of_password
-        && !pattern
+        && !is_hash_of_password(value)
+        && !is_pattern(value)
         && !escaped
         && !is_sequence(value)
         && !is_common_password(value)
@@ -202,21 +227,6 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> Option<&[u8]> {
         && !is_path(value)
         && is_drawn(value);
     credential.then_some(value)
-}
-
-pub(crate) fn password_in_url(site: Site<'_>) -> Option<&[u8]> {
-    static USER_INFO: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r#"(?-u)\A://[^\s:/@"'`<>(){}\[\]|,]{0,64}:([^\s:/@"'`<>(){}\[\]|,]{8,128})@[A-Za-z0-9\[]"#)
-    });
-    let password = USER_INFO.captures(site.window(256))?.get(1)?.as_bytes();
-    let value = &without_escapes(password);
-    let drawn = value.len() >= 8
-        && mixes_digits_and_letters(value)
-        && entropy(value) >= 3.0
-        && !is_sequence(value)
-        && !is_common_password(value)
-        && is_drawn(value);
-    drawn.then_some(password)
 }
 
 /// A PEM or PuTTY private key with its body; the header alone is only a mention.
@@ -227,6 +237,10 @@ pub(crate) fn private_key(site: Site<'_>) -> Option<&[u8]> {
     const ARMOR: [&[u8]; 5] = [b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:", b"Hash:"];
     let window = site.window(1024);
     let header = HEADER.find(window)?;
+    // A key as the text of a program, in a manual, shows how a function is called. A key by itself is a key.
+    if site.place.shows_examples() && site.place.sort == Sort::Docs && site.before(2).ends_with(b"\"") {
+        return None;
+    }
     let mut rest = &window[header.end()..];
     let mut body = Vec::new();
     while body.len() < 40 {

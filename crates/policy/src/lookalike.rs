@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::randomness::{entropy, is_wordy, word_share};
+use crate::randomness::{entropy, is_hex, is_wordy, word_share};
 
 /// Drawn by a machine, as far as one can tell.
 pub(crate) fn is_drawn(value: &[u8]) -> bool {
@@ -33,8 +33,11 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
         words.expect("a few short words make a small automaton")
     });
     // Printed in standards (RFC 6749, 6750, 7009), and copied from there into every OAuth library.
-    const PUBLISHED: [&[u8]; 4] =
-        [b"2YotnFZFEjr1zCsicMWpAA", b"tGzv3JOkF0XG5Qx2TlKWIA", b"45ghiukldjahdnhzdauz", b"mF_9.B5f-4.1JqM"];
+    #[rustfmt::skip]
+    const PUBLISHED: [&[u8]; 5] = [
+        b"2YotnFZFEjr1zCsicMWpAA", b"tGzv3JOkF0XG5Qx2TlKWIA", b"45ghiukldjahdnhzdauz", b"mF_9.B5f-4.1JqM",
+        b"czZCaGRSa3F0MzpnWDFmQmF0M2JW",
+    ];
     let braces = value.contains(&b'{') && value.contains(&b'}');
     braces || is_repetition(value) || PUBLISHED.contains(&value) || ANY.is_match(value)
 }
@@ -85,6 +88,20 @@ pub(crate) fn without_escapes(value: &[u8]) -> Vec<u8> {
         plain.extend_from_slice(if escaped { &part[2..] } else { part });
     }
     plain
+}
+
+/// What crypt(3), Django and MySQL keep of a password.
+pub(crate) fn is_hash_of_password(value: &[u8]) -> bool {
+    value.first() == Some(&b'$')
+        || value.iter().filter(|&&byte| byte == b'$').count() >= 2
+        || matches!(value, [b'*', digest @ ..] if digest.len() == 40 && is_hex(digest))
+}
+
+/// A pattern for secrets, as these rules have them.
+pub(crate) fn is_pattern(value: &[u8]) -> bool {
+    [&b"[a-"[..], b"[A-", b"[0-", b"(?", b".*", b"\\w"]
+        .iter()
+        .any(|mark| value.windows(mark.len()).any(|part| part == *mark))
 }
 
 /// `p4ssw0rd1` is an example, not a secret.

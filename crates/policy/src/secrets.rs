@@ -3,9 +3,11 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, RelPath};
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::allow::Allowed;
+use crate::place::Place;
 use crate::policy::PolicyError;
 use crate::rules::{RULES, Rule};
 use crate::site::Site;
@@ -33,18 +35,18 @@ pub enum SecretPatterns {
 pub struct SecretMatch<'p> {
     /// The name of the rule, or the custom pattern's place in the configuration.
     pub rule: &'p str,
-    /// The byte at which the rule took hold, to show the line number to the owner.
-    pub offset: usize,
+    /// The line of the text that the credential stands on, counted from 1; the last one where it takes several.
+    pub line: u32,
 }
 
-impl From<SecretMatch<'_>> for Failure {
-    fn from(found: SecretMatch<'_>) -> Failure {
-        let rule = found.rule;
-        Failure::new(
-            ErrorCode::Forbidden,
-            format!(
-                "the file holds what looks like a credential (rule \"{rule}\", security.secret_patterns)"
-            ),
+impl SecretMatch<'_> {
+    /// Why a file is held back, and what its owner can do about it.
+    pub fn failure(&self, path: &RelPath) -> Failure {
+        let SecretMatch { rule, line } = self;
+        let message =
+            format!("{path} is withheld: line {line} holds what looks like a credential (rule \"{rule}\")");
+        Failure::new(ErrorCode::Forbidden, message).hint(
+            "If it is none, the owner can name the path or the line in security.allow; see docs/secrets.md.",
         )
     }
 }
@@ -83,12 +85,32 @@ impl Scanner {
         self.custom.iter().map(|(_, regex)| regex)
     }
 
-    pub(crate) fn scan(&self, text: &[u8]) -> Option<SecretMatch<'_>> {
-        self.tuned.and_then(|tuned| tuned.scan(text)).or_else(|| {
-            self.custom
-                .iter()
-                .find_map(|(name, regex)| Some(SecretMatch { rule: name, offset: regex.find(text)?.start() }))
-        })
+    /// The first credential on a line that is not allowed.
+    pub(crate) fn scan(&self, text: &[u8], place: Place, allowed: &Allowed) -> Option<SecretMatch<'_>> {
+        let counted = |rule, end: usize| {
+            let at = end.saturating_sub(1).min(text.len());
+            let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+            let line = text[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let number = || text[..start].iter().filter(|&&byte| byte == b'\n').count() as u32 + 1;
+            (!allowed.allows_line(line)).then(|| SecretMatch { rule, line: number() })
+        };
+        let tuned = || {
+            self.tuned?.sites(text, place).find_map(|(site, rules)| {
+                rules.iter().find_map(|rule| {
+                    let credential = rule.credential(site)?;
+                    counted(rule.name, site.range_of(credential).end)
+                })
+            })
+        };
+        let custom = || {
+            self.custom.iter().find_map(|(name, regex)| {
+                regex
+                    .find_iter(text)
+                    .find_map(|found| counted(name.as_str(), found.end().max(found.start() + 1)))
+            })
+        };
+        tuned().or_else(custom)
     }
 }
 
@@ -126,21 +148,15 @@ impl Tuned {
         Tuned { keywords: keywords.expect("a few hundred short words make a small automaton"), rules }
     }
 
-    fn scan(&self, text: &[u8]) -> Option<SecretMatch<'static>> {
-        self.sites(text).find_map(|(site, rules)| {
-            let rule = rules.iter().find(|rule| rule.finds(site))?;
-            Some(SecretMatch { rule: rule.name, offset: site.start })
-        })
-    }
-
     /// The places worth a look, each with the rules that want to look.
     pub(crate) fn sites<'t>(
         &'t self,
         text: &'t [u8],
+        place: Place,
     ) -> impl Iterator<Item = (Site<'t>, &'t [&'static Rule])> {
         // Overlapping: `aws_secret` must not hide `secret`, nor `sk-ant-` the end of `mask-ant-`.
-        self.keywords.find_overlapping_iter(text).map(|hit| {
-            let site = Site { text, start: hit.start(), end: hit.end() };
+        self.keywords.find_overlapping_iter(text).map(move |hit| {
+            let site = Site { text, start: hit.start(), end: hit.end(), place };
             (site, self.rules[hit.pattern().as_usize()].as_slice())
         })
     }
@@ -150,6 +166,12 @@ impl Tuned {
 mod tests {
     use super::*;
     use crate::SPEC_PATTERNS;
+    use crate::place::SecretLevel;
+
+    fn scan<'s>(scanner: &'s Scanner, text: &[u8]) -> Option<SecretMatch<'s>> {
+        let place = Place::new(&RelPath::from_walk("notes").unwrap(), SecretLevel::Default);
+        scanner.scan(text, place, &Allowed::new(&[]).unwrap())
+    }
 
     fn custom(patterns: &[&str]) -> Scanner {
         let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
@@ -160,18 +182,18 @@ mod tests {
     fn d088_extended_patterns_stand_beside_the_defaults() {
         let patterns = SecretPatterns::Extended(vec!["custom-sensitive-[a-z]+".to_owned()]);
         let scanner = Scanner::new(&patterns).unwrap();
-        assert!(scanner.scan(b"x custom-sensitive-value").is_some());
-        assert!(scanner.scan(["AKIA", "Q7ZJ2WKX9VBT4MNC"].concat().as_bytes()).is_some());
-        assert_eq!(scanner.scan(b"nothing of the kind"), None);
+        assert!(scan(&scanner, b"x custom-sensitive-value").is_some());
+        assert!(scan(&scanner, ["AKIA", "Q7ZJ2WKX9VBT4MNC"].concat().as_bytes()).is_some());
+        assert_eq!(scan(&scanner, b"nothing of the kind"), None);
     }
 
     #[test]
     fn d088_custom_patterns_replace_the_defaults() {
         let scanner = custom(&["never", "custom-sensitive-[a-z]+"]);
-        let found = scanner.scan(b"x custom-sensitive-value").unwrap();
-        assert_eq!(found, SecretMatch { rule: "security.secret_patterns[1]", offset: 2 });
-        assert_eq!(scanner.scan(["AKIA", "1234567890ABCDEF"].concat().as_bytes()), None);
-        assert_eq!(custom(&[]).scan(b"token = AAAAAAAAAAAAAAAAAAAAAAAAA"), None);
+        let found = scan(&scanner, b"first\nx custom-sensitive-value\n").unwrap();
+        assert_eq!(found, SecretMatch { rule: "security.secret_patterns[1]", line: 2 });
+        assert_eq!(scan(&scanner, ["AKIA", "1234567890ABCDEF"].concat().as_bytes()), None);
+        assert_eq!(scan(&custom(&[]), b"token = AAAAAAAAAAAAAAAAAAAAAAAAA"), None);
     }
 
     #[test]
@@ -188,9 +210,9 @@ mod tests {
         .enumerate()
         {
             let expected = format!("security.secret_patterns[{index}]");
-            assert_eq!(scanner.scan(text.as_bytes()).unwrap().rule, expected, "{text}");
+            assert_eq!(scan(&scanner, text.as_bytes()).unwrap().rule, expected, "{text}");
         }
-        assert!(scanner.scan("a".repeat(40).as_bytes()).is_some(), "the bare 40-character branch is back");
+        assert!(scan(&scanner, "a".repeat(40).as_bytes()).is_some(), "the bare 40-character branch is back");
     }
 
     #[test]
@@ -199,18 +221,22 @@ mod tests {
         for letters in ["AAAAAAAAAAAAAAAAAAAAAAAAA", "qzjvkxwbpfmhgtydnrlcsuaoe", "KdjWbqZrTvXmPnLsYcHgFoEiU"]
         {
             assert_eq!(letters.len(), 25);
-            let found = scanner.scan(format!("token = {letters}").as_bytes());
+            let found = scan(&scanner, format!("token = {letters}").as_bytes());
             assert_eq!(found.map(|found| found.rule), Some("token-assignment"), "{letters}");
         }
-        assert_eq!(scanner.scan(b"plain text"), None);
+        assert_eq!(scan(&scanner, b"plain text"), None);
     }
 
     #[test]
     fn a_match_never_tells_the_secret() {
         let scanner = Scanner::new(&SecretPatterns::Default).unwrap();
-        let failure = Failure::from(scanner.scan(b"token = qzjvkxwbpfmhgtydnrlcsuaoe").unwrap());
+        let found = scan(&scanner, b"a\nb\ntoken = qzjvkxwbpfmhgtydnrlcsuaoe\n").unwrap();
+        let failure = found.failure(&RelPath::from_walk("a/b.txt").unwrap());
         assert_eq!(failure.code, ErrorCode::Forbidden);
-        assert!(!failure.message.contains("qzjv"));
+        assert_eq!(
+            failure.message,
+            "a/b.txt is withheld: line 3 holds what looks like a credential (rule \"token-assignment\")"
+        );
     }
 
     #[test]
@@ -226,7 +252,9 @@ mod tests {
             let found = TUNED.keywords.find_overlapping_iter(&text).any(|hit| {
                 let wanted =
                     TUNED.rules[hit.pattern().as_usize()].iter().any(|other| other.name == rule.name);
-                wanted && rule.finds(Site { text: text.as_bytes(), start: hit.start(), end: hit.end() })
+                let site =
+                    Site { text: text.as_bytes(), start: hit.start(), end: hit.end(), place: Place::SHOWN };
+                wanted && rule.credential(site).is_some()
             });
             assert!(found, "no line for {}", rule.name);
         }

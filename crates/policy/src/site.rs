@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::place::{Place, Sort};
+
 /// No key is longer than this; a longer run is data of another kind.
 pub(crate) const LONGEST: usize = 512;
 
@@ -11,6 +13,8 @@ pub(crate) struct Site<'t> {
     pub(crate) text: &'t [u8],
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// What sort of file it is.
+    pub(crate) place: Place,
 }
 
 impl<'t> Site<'t> {
@@ -53,6 +57,11 @@ impl<'t> Site<'t> {
             [.., byte] => !byte.is_ascii_alphanumeric() && byte != b'_',
             [] => true,
         }
+    }
+
+    /// In a manual, where values that look like secrets show how a setting is written.
+    pub(crate) fn is_sample(self) -> bool {
+        self.place.sort == Sort::Docs && self.place.shows_examples()
     }
 
     /// The identifier that the keyword is part of, up to the keyword's end.

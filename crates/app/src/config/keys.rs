@@ -409,6 +409,10 @@ keys! {
     SecurityPathExcludes "security.path_excludes": List, Preset::PathExcludes, Exceptions;
     /// Regular expressions that hold a file back; `default` stands for the built-in rules.
     SecuritySecretPatterns "security.secret_patterns": List, Preset::List(&["default"]), FewerItems;
+    /// How much the built-in rules hold back: default, or strict, which takes short and guessable passwords and examples too.
+    SecuritySecretLevel "security.secret_level": Choice(&["default", "strict"]), Preset::Text("default"), Ranked(&[&["strict"], &["default"]]);
+    /// What the secret rules let pass: globs of paths, and lines by their digest (`sha256:` and 16 hex digits or more).
+    SecurityAllow "security.allow": List, Preset::List(&[]), MoreItems;
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ pub(super) fn shown(shared: &Shared, view: &RepoView, path: &RelPath) -> Result<
 /// A whole text, within what the view shows.
 pub(super) fn read(guard: &Guard, view: &RepoView, path: &RelPath) -> Result<String, Failure> {
     let mut file = guard.open(path).map_err(refusal)?;
-    match read_text(guard, &mut file, view.max_file_bytes) {
+    match read_text(guard, path, &mut file, view.max_file_bytes) {
         Ok(read) => Ok(read.text),
         Err(Unshown::Open(OpenError::TooLarge { size, limit })) => Err(Failure::new(
             ErrorCode::LimitExceeded,
@@ -158,10 +158,7 @@ pub(super) fn read(guard: &Guard, view: &RepoView, path: &RelPath) -> Result<Str
         Err(Unshown::Open(error)) => Err(refusal(error)),
         Err(Unshown::NotText) => Err(Failure::new(ErrorCode::BinarySkipped, "the file is not text")
             .hint("Only text files can be opened.")),
-        Err(Unshown::Secret) => {
-            Err(Failure::new(ErrorCode::Forbidden, "the file's content matches a secret rule")
-                .hint("Take the secret out of the file; files that hold one are never shown."))
-        }
+        Err(Unshown::Secret(failure)) => Err(failure),
     }
 }
 

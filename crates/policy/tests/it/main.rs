@@ -4,5 +4,8 @@
 
 mod confine;
 mod door;
+mod figures;
+mod formats;
+mod labelled;
 mod redact;
 mod secrets;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use policy::SecretLevel;
+
 use super::Check;
 use crate::config::combine::Values;
 use crate::config::error::Problem;
@@ -14,6 +16,9 @@ pub(crate) struct Security {
     pub allowed_origins: Vec<String>,
     pub path_excludes: Vec<String>,
     pub secret_patterns: SecretPatterns,
+    pub secret_level: SecretLevel,
+    /// Paths and lines that the secret rules let pass.
+    pub allow: Vec<String>,
 }
 
 /// Where the bearer token comes from.
@@ -76,6 +81,11 @@ impl Check<'_> {
                 builtin: patterns.iter().any(|pattern| pattern == "default"),
                 custom: patterns.iter().filter(|pattern| *pattern != "default").cloned().collect(),
             },
+            secret_level: match self.values.text(Key::SecuritySecretLevel) {
+                "strict" => SecretLevel::Strict,
+                _ => SecretLevel::Default,
+            },
+            allow: self.values.list(Key::SecurityAllow).to_vec(),
         }
     }
 
