@@ -1,18 +1,15 @@
 //! The default secret rules: what a credential looks like, and what only looks like one.
 //!
 //! A file with a hit is held back whole, so a rule that is wrong once in a hundred files hides more than
-//! it protects. Decisions, each with lines in `tests/fixtures/secrets`:
+//! it protects. What was decided about the patterns of the specification, with figures, is in `docs/secrets.md`; each decision has
+//! lines in `tests/fixtures/secrets`. Besides:
 //!
-//! - The bare 40-character branch of the dir2mcp specification (section 7.2) flags a fifth of an
-//!   ordinary repository (hashes, paths, rulers) and no AWS key. It applies only after `aws` or `secret`
-//!   on the same line, to values with an entropy of at least 4 bits that are neither hex nor paths. Its
-//!   keyword branch applies where a value is assigned; prose may discuss secrets.
-//! - `token = value` means a value that a machine drew: not an identifier, a call, a constant or a phrase.
 //! - Placeholders pass: `EXAMPLE`, `your-…`, `changeme`, `xxxx`, `<…>`, `${…}`, one character repeated.
 //!   So does AWS's documentation key `AKIAIOSFODNN7EXAMPLE`. A single letter repeated after `token =`
 //!   does not pass, unless it is an x: contract tests use such values.
 //! - Hashes of passwords (`pbkdf2_sha256$…`, `$2b$…`) are not passwords.
 //! - Test keys of payment providers (`sk_test_…`) are made to be shown.
+//! - What a line means depends on the file it stands in: see [`crate::place`].
 
 use std::ops::RangeInclusive;
 

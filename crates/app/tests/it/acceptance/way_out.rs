@@ -41,7 +41,8 @@ fn folder() -> Folder {
     );
     folder.write("src/use.py", "from lamp import lighthouse\n\nlamp = lighthouse()\n");
     folder.write(&format!("notes{}{}.txt", HOSTILE[3], HOSTILE[4]), format!("lighthouse {all} notes\n"));
-    let [mail, phone, local, iban, card] = &personal()[..] else { unreachable!() };
+    let personal = personal();
+    let [mail, phone, local, iban, card] = &personal[..] else { unreachable!() };
     let heading =
         |text: &str| format!("<w:p><w:pPr><w:pStyle w:val='H1'/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>");
     let text = |text: &str| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
@@ -183,7 +184,8 @@ fn s003_s032_nothing_personal_leaves_the_smart_tools() {
     let root = folder.path().to_str().unwrap();
     server.expect("indexFolder", json!({ "root": root }));
     let answer = server.expect("searchFiles", json!({ "query": "lighthouse", "k": 50 }));
-    let [mail, phone, ..] = &personal()[..] else { unreachable!() };
+    let personal = personal();
+    let [mail, phone, ..] = &personal[..] else { unreachable!() };
     let mut calls = vec![
         ("listRoots", json!({})),
         ("indexFolder", json!({ "root": root })),
