@@ -238,7 +238,7 @@ pub(crate) fn private_key(site: Site<'_>) -> Option<&[u8]> {
     let window = site.window(1024);
     let header = HEADER.find(window)?;
     // A key as the text of a program, in a manual, shows how a function is called. A key by itself is a key.
-    if site.place.shows_examples() && site.place.sort == Sort::Docs && site.before(2).ends_with(b"\"") {
+    if site.is_sample() && site.before(2).ends_with(b"\"") {
         return None;
     }
     let mut rest = &window[header.end()..];

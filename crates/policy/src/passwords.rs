@@ -49,7 +49,7 @@ pub(crate) fn password_assignment(site: Site<'_>) -> Option<&[u8]> {
         return None;
     }
     let assigned = Assigned::after(&after[tail.len()..])?;
-    if assigned.is_other_argument(site) || assigned.is_code() {
+    if assigned.is_other_argument(site) || assigned.is_code() || site.is_sample() {
         return None;
     }
     let value = assigned.value;
@@ -105,7 +105,7 @@ fn is_password(value: &[u8], place: Place, enclosed: bool) -> bool {
         return value.len() >= 5 && letters >= 2 && (mixed || classes(value) >= 3 || bare_word(value, place));
     }
     match place.sort {
-        Sort::Docs => false,
+        Sort::Docs | Sort::Sample => !is_wordy(value) && mixed && classes(value) >= 3 && value.len() >= 8,
         // In tests, and where the file says nothing, only what a machine drew or a careful person chose.
         Sort::Test => {
             value.len() >= 8

@@ -27,6 +27,8 @@ pub(crate) enum Sort {
     Code,
     /// A manual, a read-me, a page of a site.
     Docs,
+    /// A program that belongs to a manual.
+    Sample,
     /// A test, its data, or an example.
     Test,
     Other,
@@ -46,7 +48,7 @@ impl Place {
 
     /// Values that look like secrets are there to be looked at.
     pub(crate) fn shows_examples(self) -> bool {
-        !self.is_strict() && matches!(self.sort, Sort::Docs | Sort::Test)
+        !self.is_strict() && matches!(self.sort, Sort::Docs | Sort::Sample | Sort::Test)
     }
 }
 
@@ -81,12 +83,12 @@ impl Sort {
         let named = ["readme", "changelog", "changes", "history", "news", "contributing", "tutorial"]
             .iter()
             .any(|start| name.starts_with(start));
-        // Samples of programs stand beside the pages that explain them.
-        let shown = DOCS.contains(&extension) || CODE.contains(&extension);
-        if (shown && in_folder(&DOCS_FOLDERS))
-            || (named && (extension.is_empty() || DOCS.contains(&extension)))
-        {
+        let prose = DOCS.contains(&extension);
+        if (prose && in_folder(&DOCS_FOLDERS)) || (named && (extension.is_empty() || prose)) {
             return Sort::Docs;
+        }
+        if CODE.contains(&extension) && in_folder(&DOCS_FOLDERS) {
+            return Sort::Sample;
         }
         if CONFIG.contains(&extension) || CONFIG_NAMES.iter().any(|start| name.starts_with(start)) {
             return Sort::Config;
@@ -107,7 +109,7 @@ const DOCS_FOLDERS: [&str; 13] = [
     "doc", "docs", "docs_src", "documentation", "manual", "man", "guide", "guides", "tutorial", "tutorials", "wiki", "book", "site",
 ];
 
-const DOCS: [&str; 10] = ["md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "html", "htm", "ipynb"];
+const DOCS: [&str; 9] = ["md", "markdown", "mdx", "rst", "adoc", "asciidoc", "html", "htm", "ipynb"];
 
 #[rustfmt::skip]
 const CONFIG: [&str; 23] = [
@@ -140,11 +142,12 @@ mod tests {
             ("src/main.rs", Sort::Code),
             ("docs/config.rst", Sort::Docs),
             ("docs/usage.md", Sort::Docs),
-            ("docs_src/security/tutorial.py", Sort::Docs),
+            ("docs_src/security/tutorial.py", Sort::Sample),
             ("doc/tests/index.rst", Sort::Docs),
             ("README", Sort::Docs),
             ("runbook.md", Sort::Other),
             ("notes.txt", Sort::Other),
+            ("docs/token.txt", Sort::Other),
             ("deploy.sh", Sort::Other),
             ("tests/settings.py", Sort::Test),
             ("pkg/login_test.go", Sort::Test),

@@ -59,9 +59,21 @@ impl<'t> Site<'t> {
         }
     }
 
-    /// In a manual, where values that look like secrets show how a setting is written.
+    /// In an example of a manual, where values that look like secrets show how a setting is written: a program of its own,
+    /// or a part of the page that is indented, quoted or fenced. What a manual says by itself is no example.
     pub(crate) fn is_sample(self) -> bool {
-        self.place.sort == Sort::Docs && self.place.shows_examples()
+        const FENCE: &[u8] = b"```";
+        if !self.place.shows_examples() {
+            return false;
+        }
+        let indented = || matches!(self.before(usize::MAX), [b' ', b' ', ..] | [b'\t', ..]);
+        let quoted = || self.before(usize::MAX).iter().any(|byte| matches!(byte, b'`' | b'>'));
+        let fenced = || self.text[..self.start].windows(3).filter(|part| *part == FENCE).count() % 2 == 1;
+        match self.place.sort {
+            Sort::Sample => true,
+            Sort::Docs => indented() || quoted() || fenced(),
+            _ => false,
+        }
     }
 
     /// The identifier that the keyword is part of, up to the keyword's end.

@@ -116,7 +116,7 @@ fn snapshot(loaded: &Loaded, token: &TokenSource) -> String {
     text
 }
 
-const LONG_LIST: usize = 24;
+const LONG_LIST: usize = 16;
 
 /// The file that `config init` writes: every key with its default, commented out, so that a later version's
 /// better default is not held back by this file.

@@ -124,7 +124,7 @@ impl Smart {
             return Ok(location);
         }
         let redactor = &self.inner.config.redactor;
-        let (_, meant) = index.list(&|row| redactor.redact_path(&row.path) == location.rel_path, 0, 2)?;
+        let (_, meant) = index.list(&|row| redactor.redact_path(&row.path) == location.rel_path, 2, 0)?;
         match &meant[..] {
             [only] => location.rel_path.clone_from(&only.path),
             [] => {}
