@@ -65,9 +65,6 @@ pub(crate) fn jwt(site: Site<'_>) -> Option<&[u8]> {
         compile(r"(?-u)\A(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,})")
     });
     const CONTEXT: [&[u8]; 6] = [b"token", b"bearer", b"jwt", b"auth", b"session", b"cookie"];
-    if site.is_sample() {
-        return None;
-    }
     let window = site.window(4096);
     if window.starts_with(b"eyJ") {
         let near = || {
@@ -75,11 +72,11 @@ pub(crate) fn jwt(site: Site<'_>) -> Option<&[u8]> {
             CONTEXT.iter().any(|&word| before.windows(word.len()).any(|part| part == word))
         };
         let found = site.starts_word().then(|| ALONE.find(window)).flatten()?;
-        return near().then(|| found.as_bytes());
+        return (near() && !site.is_sample()).then(|| found.as_bytes());
     }
     let value = AFTER_NAME.captures(window)?.get(1)?.as_bytes();
     let drawn = value.starts_with(b"eyJ") || (mixes_digits_and_letters(value) && is_drawn(value));
-    drawn.then_some(value)
+    (drawn && !site.is_sample()).then_some(value)
 }
 
 /// `sk_` or `api_` and 32 characters or more, as the specification has it.

@@ -63,12 +63,15 @@ impl<'t> Site<'t> {
     /// or a part of the page that is indented, quoted or fenced. What a manual says by itself is no example.
     pub(crate) fn is_sample(self) -> bool {
         const FENCE: &[u8] = b"```";
+        // What is looked at for fences: a page with many samples must not be read once for each.
+        const BACK: usize = 8 << 10;
         if !self.place.shows_examples() {
             return false;
         }
         let indented = || matches!(self.before(usize::MAX), [b' ', b' ', ..] | [b'\t', ..]);
         let quoted = || self.before(usize::MAX).iter().any(|byte| matches!(byte, b'`' | b'>'));
-        let fenced = || self.text[..self.start].windows(3).filter(|part| *part == FENCE).count() % 2 == 1;
+        let before = &self.text[self.start.saturating_sub(BACK)..self.start];
+        let fenced = || before.windows(3).filter(|part| *part == FENCE).count() % 2 == 1;
         match self.place.sort {
             Sort::Sample => true,
             Sort::Docs => indented() || quoted() || fenced(),

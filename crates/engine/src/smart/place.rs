@@ -8,8 +8,8 @@ use std::ops::Range;
 use index::{Index, StoredChunk};
 use ingest::Extraction;
 use model::{DocType, ErrorCode, Failure, Pointer, Span};
-use retrieve::caption;
 use policy::Redactor;
+use retrieve::caption;
 use retrieve::snippet::{DEFAULT_CHARS, snippet};
 
 use super::SmartConfig;
