@@ -163,6 +163,8 @@ impl Wanted {
             (Pointer::Document, _) => Some(0..text.len()),
             (place, Some(parts)) => region(place, text, parts, redactor),
             (Pointer::Page { page }, None) => page_of_text(text, *page),
+            // A table that is read as text has a row in every line.
+            (Pointer::Rows { sheet: None, first_row, last_row }, None) => lines(text, *first_row, *last_row),
             (Pointer::Section { .. }, None) => Some(0..text.len()),
             _ => None,
         };
