@@ -203,7 +203,6 @@ fn document(rows: &mut usize, passages: &mut impl Iterator<Item = String>) -> Op
             ordinal: ordinal as u32,
             span: Span::Lines { start_line: 1 + ordinal as u32, end_line: 1 + ordinal as u32 },
             pointer: None,
-            heading: Heading::default(),
             kind: IndexKind::Code,
             text_hash: hash(&text),
             tokens_est: text.len() as u32 / 4,
