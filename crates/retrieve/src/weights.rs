@@ -8,9 +8,9 @@
 //! there. The summit is flat: most weights may be changed by a third and lose less than 0.005 of nDCG@10, which is
 //! noise.
 
-/// Candidates fetched per index: `k` times the caller's factor, and at least this many, so that the signals
-/// below have something to choose from when `k` is small.
-pub const MIN_CANDIDATES: usize = 50;
+/// The hits for which candidates are gathered, whatever number is asked for: the first three of ten hits are the same as
+/// three hits. Each ranking of each index offers this many times `rag.oversample_factor`.
+pub const HITS: usize = 50;
 
 /// The largest pool per index. The signals read every candidate's text; beyond this they would cost more
 /// than the search itself.
@@ -20,11 +20,11 @@ pub const MAX_CANDIDATES: usize = 400;
 /// gathered.
 pub const FEEDBACK_POOL_FACTOR: usize = 4;
 
-/// A query that is one identifier is answered by its definition, which a pool of its uses may crowd out.
-pub const SYMBOL_POOL_FACTOR: usize = 2;
-
 /// Stop words rank a little (they decide between "to be" and "not to be") but never against a real word.
 pub const STOP_WORD: f32 = 0.1;
+
+/// A word that only says which of several is meant ("old contracts") ranks among those, not against them.
+pub const SIDE_WORD: f32 = 0.3;
 
 /// How much a repeated query word gains: `1 + ln(count)` of this, so that a long question's topic leads
 /// without drowning its details.
@@ -32,9 +32,6 @@ pub const REPEATED_TERM: f32 = 0.5;
 
 /// A part of a name (`adapter` of `HTTPAdapter`): the whole name was meant, a part finds its relatives.
 pub const PART_OF_NAME: f32 = 0.5;
-
-/// How many of each index's best-covering candidates are compared for that; one accidental match is luck.
-pub const WIDEN_SAMPLE: usize = 3;
 
 macro_rules! weights {
     ($($(#[$doc:meta])* $name:ident = $value:literal;)*) => {
@@ -66,11 +63,9 @@ macro_rules! weights {
 }
 
 weights! {
-    /// Candidates read per index for each hit that is wanted. Words, vectors and names put the candidates into an order
-    /// before any text is read, and what their texts say seldom moves one from farther down to the top. Over packages and
-    /// over functions reading all gives 0.906 and 0.520, six per hit the same, four 0.904 and 0.517, fewer than two 0.900
-    /// and 0.516; over abstracts nothing is lost.
-    read = 6.0;
+    /// Candidates read per index. Words, vectors and names put the candidates into an order before any text is read, and
+    /// what their texts say seldom moves one from farther down to the top.
+    read = 150.0;
     /// Share of the vector ranking in the base score, over code ...
     vector_share_code = 0.85;
     /// ... over prose, where the words themselves say more ...
@@ -105,8 +100,12 @@ weights! {
     /// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
     /// that repeats the rarest. Small, because long chunks hold many words by chance.
     coverage = 0.3;
-    /// A quoted phrase stands in the chunk word for word.
-    phrase = 1.0;
+    /// It defines a name that the query asks for: more than all of the above together are worth.
+    definition = 4.0;
+    /// The query, or what it quotes, stands in it word for word.
+    verbatim = 3.0;
+    /// How much the place counts among several that come first by the two above.
+    place_of_first = 0.3;
     /// Each further chunk of a file counts this much of its score, so that one file does not fill the answer.
     saturation = 0.5;
     /// A hit whose text is nearly that of a better hit goes below everything else: it is shown only where there is
@@ -125,6 +124,8 @@ weights! {
     header = 0.8;
     /// What only tools read: project files, patches. They list every file by name and so match everything a little.
     tooling = 0.5;
+    /// The variant for one of the less common systems or processors.
+    platform = 0.8;
     /// What is kept for the old ways of using something.
     legacy = 0.6;
     /// An older version of what is there in a newer one.
@@ -138,11 +139,9 @@ weights! {
     feedback = 0.5;
     /// ... and how much their vectors count beside the query's.
     lean = 1.5;
-    /// An automatic choice of index is widened when the other index covers the query's words better by this
-    /// much of their weight.
-    widen_margin = 0.15;
-    /// ... and only if it covers at least this much: one shared common word is no reason.
-    widen_floor = 0.5;
-    /// In a corpus that is mostly code, covering this much of a question's words is enough for code to be searched too.
-    widen_to_code = 0.1;
+    /// Code in a corpus that is mostly prose.
+    code_beside_prose = 0.9;
+    /// What the index that an automatic choice did not prefer offers below this share of the best score is no answer: the
+    /// other index is searched too, not listed beside it.
+    other_index_floor = 0.3;
 }
