@@ -99,7 +99,8 @@ pub fn search(
     let best_cosine = leads.iter().map(|leads| leads.best_cosine).fold(0.0_f32, f32::max);
     let scale = |leads: &Leads<'_>| Scale {
         lexical: if most_held > 0.0 { leads.held / most_held } else { 1.0 },
-        cosine: best_cosine,
+        // Short texts are near to everything, so the nearest of each index counts as 1 unless it is far behind.
+        cosine: leads.best_cosine.max(weights.far_behind * best_cosine),
     };
     let pools = each(kinds.iter().copied().zip(leads), in_parallel, |(kind, leads)| {
         let scale = scale(&leads);
