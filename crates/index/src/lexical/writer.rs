@@ -313,6 +313,7 @@ mod tests {
             ordinal: 0,
             kind: IndexKind::Text,
             generation,
+            beside: "",
             path: "a.md",
             text: "alpha",
         };
