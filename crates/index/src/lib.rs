@@ -16,6 +16,7 @@
 
 mod batch;
 mod catalog;
+pub mod definitions;
 mod derive;
 mod documents;
 mod error;

@@ -169,6 +169,12 @@ impl Snapshot {
         self.counted.of(Some(kind), Part::Body, token, || lexical::holders(&self.lexical, kind, token))
     }
 
+    /// The chunks of a kind that define each of these names, which are given as [`crate::tokens::name_token`] makes
+    /// them: one list per name, in no order, without scores.
+    pub fn defining(&self, kind: IndexKind, names: &[String]) -> Vec<Vec<Ranked>> {
+        lexical::defining(&self.lexical, kind, names)
+    }
+
     /// The paths of all documents whose text holds a token, sorted.
     pub fn files_with(&self, token: &str) -> Vec<String> {
         let documents = lexical::documents_with(&self.lexical, token);

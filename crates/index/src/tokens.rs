@@ -57,6 +57,27 @@ pub(crate) fn join_tokens(text: &str, scratch: &mut Scratch, out: &mut String) -
     count
 }
 
+/// The token of a whole name, without those of its parts.
+pub fn name_token(name: &str) -> Option<String> {
+    let mut token = None;
+    index_tokens(name, &mut |each| {
+        token.get_or_insert_with(|| each.to_owned());
+    });
+    token
+}
+
+/// Appends the token of a whole name to `out`, followed by [`SEPARATOR`].
+pub(crate) fn push_name(name: &str, scratch: &mut Scratch, out: &mut String) {
+    let mut is_first = true;
+    scan(name, scratch, &mut |token: &str| {
+        if is_first {
+            out.push_str(token);
+            out.push(SEPARATOR);
+            is_first = false;
+        }
+    });
+}
+
 /// Ends each token in [`join_tokens`]; no token contains it.
 pub(crate) const SEPARATOR: char = '\n';
 

@@ -1,11 +1,12 @@
 //! How a score came about, part by part.
 
-/// Every part of a score. The parts up to `phrase` are added, the factors after it multiplied.
+/// Every part of a score. The parts up to `coherence` are added; `place`, `kind` and `repetition` are factors on that sum.
+/// `definition` and `verbatim` are what comes first: they are added after the factors.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Breakdown {
-    /// BM25 relative to the best candidate of the index.
+    /// BM25 relative to the best candidate.
     pub lexical: f32,
-    /// Cosine relative to the best candidate of the index.
+    /// Cosine relative to the best candidate.
     pub vector: f32,
     /// The cosine itself.
     pub cosine: f32,
@@ -19,16 +20,21 @@ pub struct Breakdown {
     /// The cosine of the query with what the file is called.
     pub called: f32,
     pub coherence: f32,
-    pub phrase: f32,
+    /// It defines a name that the query asks for.
+    pub definition: f32,
+    /// The query, or what it quotes, stands in it word for word.
+    pub verbatim: f32,
     /// Tests, examples and the like.
     pub place: f32,
+    /// Prose beside code, or code beside prose.
+    pub kind: f32,
     /// Further chunks of the same file, and copies of another hit's text.
     pub repetition: f32,
 }
 
 impl Breakdown {
     /// Each part by name, in the order of the arithmetic.
-    pub fn parts(&self) -> [(&'static str, f32); 14] {
+    pub fn parts(&self) -> [(&'static str, f32); 16] {
         [
             ("lexical", self.lexical),
             ("vector", self.vector),
@@ -41,8 +47,10 @@ impl Breakdown {
             ("folders", self.folders),
             ("called", self.called),
             ("coherence", self.coherence),
-            ("phrase", self.phrase),
+            ("definition", self.definition),
+            ("verbatim", self.verbatim),
             ("place", self.place),
+            ("kind", self.kind),
             ("repetition", self.repetition),
         ]
     }

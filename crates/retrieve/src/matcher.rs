@@ -157,7 +157,7 @@ fn is_limit(before: char, after: char) -> bool {
 }
 
 /// The common scripts written without spaces, which are indexed by pairs of characters.
-fn has_no_word_limits(c: char) -> bool {
+pub(crate) fn has_no_word_limits(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{9fff}'
         | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}'

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use index::QueryTerm;
 use rust_stemmers::{Algorithm, Stemmer};
 
+use crate::named::{Named, named};
+use crate::verbatim::Verbatim;
 use crate::weights::{self, Weights};
 
 /// Only this much of a query is read. Nobody types more; a pasted log can be larger.
@@ -36,6 +38,10 @@ pub struct Parsed {
     pub identifiers: Vec<String>,
     /// The whole query is one name.
     pub is_symbol: bool,
+    /// The names whose definitions are asked for.
+    pub names: Vec<Named>,
+    /// What is to be found word for word.
+    pub verbatim: Verbatim,
     /// Something of the query was left out because of the limits above.
     pub truncated: bool,
 }
@@ -45,6 +51,8 @@ pub struct Term {
     pub token: String,
     pub weight: f32,
     pub stop: bool,
+    /// It tells how old or of what kind the thing is that the others name; see [`is_side_word`].
+    pub side: bool,
     /// Other forms of the same word (`retries` for `retry`), which count as the word itself. The index keeps
     /// words as they are written, so that exact search stays exact; the forms are added here instead.
     pub variants: Vec<String>,
@@ -68,29 +76,39 @@ impl Parsed {
             order.truncate(MAX_TERMS);
         }
         let many = order.len() > MAX_EXPANDED;
+        // "text files about the roof"
+        let about = order.iter().position(|token| ABOUT.contains(&token.as_str())).unwrap_or(0);
+        let is_side = |at: usize| {
+            let token = order[at].as_str();
+            is_side_word(token) || (at < about && KINDS_OF_FILES.contains(&token))
+        };
+        let has_subject = (0..order.len()).any(|at| !is_stop_word(&order[at]) && !is_side(at));
         let terms = order
             .iter()
-            .map(|token| {
-                let stop = is_stop_word(token);
+            .enumerate()
+            .map(|(at, token)| {
                 let seen = &counts[token];
+                let stop = is_stop_word(token) || seen.ending;
+                let side = has_subject && is_side(at);
                 let repeated = 1.0 + weights::REPEATED_TERM * (seen.count as f32).ln();
-                let weight = match (stop, seen.part) {
-                    (true, _) => weights::STOP_WORD,
-                    (false, true) => weights::PART_OF_NAME,
-                    (false, false) => repeated,
+                let weight = match (stop, side, seen.part) {
+                    (true, ..) => weights::STOP_WORD,
+                    (_, true, _) => weights::SIDE_WORD,
+                    (.., true) => weights::PART_OF_NAME,
+                    _ => repeated,
                 };
                 let mut variants = if stop || many { Vec::new() } else { variants(token, vocabulary.knows) };
                 if variants.is_empty() && !stop && !many && !(vocabulary.knows)(token) {
                     variants = (vocabulary.near)(token);
                 }
                 variants.retain(|variant| !counts.contains_key(variant));
-                Term { token: token.clone(), weight, stop, variants }
+                Term { token: token.clone(), weight, stop, side, variants }
             })
             .collect();
 
         let names = names(text);
         let is_symbol = matches!(names.as_slice(), [only] if only.fills(text));
-        let identifiers = names
+        let identifiers: Vec<String> = names
             .iter()
             .filter(|name| is_symbol || name.spelled_as_code)
             .map(|name| name.last.to_owned())
@@ -100,7 +118,10 @@ impl Parsed {
                 }
                 list
             });
-        Parsed { terms, phrases: phrases(text), identifiers, is_symbol, truncated }
+        let phrases = phrases(text);
+        let verbatim = Verbatim::of(text, &phrases);
+        let names = named(text, &identifiers, is_symbol);
+        Parsed { terms, phrases, identifiers, is_symbol, names, verbatim, truncated }
     }
 
     /// The terms as the lexical index takes them.
@@ -131,6 +152,8 @@ struct Seen {
     count: usize,
     /// Only as a part of a longer name.
     part: bool,
+    /// Only behind an apostrophe: the `s` of `year's`.
+    ending: bool,
 }
 
 /// The distinct tokens in order, how each appears, and whether the limit cut some off.
@@ -138,7 +161,12 @@ fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
     let mut order = Vec::new();
     let mut counts: HashMap<String, Seen> = HashMap::new();
     let mut total = 0;
-    for word in text.split(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() && c != '_')) {
+    let is_mark = |c: char| c.is_whitespace() || c == '’' || (c.is_ascii_punctuation() && c != '_');
+    let mut at = 0;
+    for word in text.split(is_mark) {
+        let ending = word.len() <= 2 && text[..at].ends_with(['\'', '’']) && at > 1;
+        at += word.len();
+        at += text[at..].chars().next().map_or(0, char::len_utf8);
         let bare = word.trim_matches('_').chars().count();
         let mut whole_seen = false;
         index::tokens::index_tokens(word, &mut |token| {
@@ -153,10 +181,11 @@ fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
                 Some(seen) => {
                     seen.count += 1;
                     seen.part &= part;
+                    seen.ending &= ending;
                 }
                 None => {
                     order.push(token.to_owned());
-                    counts.insert(token.to_owned(), Seen { count: 1, part });
+                    counts.insert(token.to_owned(), Seen { count: 1, part, ending });
                 }
             }
         });
@@ -276,7 +305,7 @@ fn is_name(c: char) -> bool {
 }
 
 /// `snake_case`, `camelCase`, `HTTPServer`, `MAX_SIZE`; not `Paris`, not `NASA`.
-fn has_inner_case(word: &str) -> bool {
+pub(crate) fn has_inner_case(word: &str) -> bool {
     let inner = word.trim_matches('_');
     if inner.contains('_') || word.starts_with('_') {
         return inner.chars().any(char::is_alphabetic);
@@ -305,6 +334,59 @@ pub fn is_stop_word(token: &str) -> bool {
     STOP_WORDS.binary_search(&token).is_ok()
 }
 
+/// Words that say how old something is, or which of several, and hardly ever what it is about: in "old contracts" the
+/// contracts are meant, though `old` may be the rarer word. In a query of nothing else they count in full.
+pub fn is_side_word(token: &str) -> bool {
+    SIDE_WORDS.binary_search(&token).is_ok()
+}
+
+/// What stands before one of them says what kind of files are meant, what stands behind it what they are about.
+const ABOUT: &[&str] = &["about", "concerning", "regarding"];
+const KINDS_OF_FILES: &[&str] = &[
+    "document",
+    "documents",
+    "file",
+    "files",
+    "folder",
+    "folders",
+    "note",
+    "notes",
+    "page",
+    "pages",
+    "paper",
+    "papers",
+    "text",
+    "texts",
+];
+
+/// Sorted, for the binary search.
+const SIDE_WORDS: &[&str] = &[
+    "current",
+    "earlier",
+    "important",
+    "last",
+    "latest",
+    "many",
+    "month",
+    "months",
+    "newest",
+    "old",
+    "older",
+    "oldest",
+    "past",
+    "previous",
+    "recent",
+    "recently",
+    "several",
+    "today",
+    "various",
+    "week",
+    "weeks",
+    "year",
+    "years",
+    "yesterday",
+];
+
 /// Sorted, for the binary search.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but",
@@ -324,11 +406,25 @@ mod tests {
 
     #[test]
     fn stop_words_are_sorted_and_light() {
-        assert!(STOP_WORDS.is_sorted());
+        assert!(STOP_WORDS.is_sorted() && SIDE_WORDS.is_sorted());
         let parsed = Parsed::new("how does the parser work");
         let weight = |token: &str| parsed.terms.iter().find(|t| t.token == token).map(|t| t.weight);
         assert!(weight("the").unwrap() < weight("parser").unwrap());
         assert!(weight("how").unwrap() > 0.0, "never dropped");
+    }
+
+    #[test]
+    fn words_that_only_choose_are_light() {
+        let weight = |query: &str, token: &str| {
+            Parsed::new(query).terms.iter().find(|term| term.token == token).map(|term| term.weight)
+        };
+        assert_eq!(weight("old contracts", "old"), Some(weights::SIDE_WORD));
+        assert_eq!(weight("old contracts", "contracts"), Some(1.0));
+        assert_eq!(weight("last year's contracts", "s"), Some(weights::STOP_WORD));
+        assert_eq!(weight("last year", "year"), Some(1.0), "there is nothing else");
+        assert_eq!(weight("s", "s"), Some(1.0));
+        assert_eq!(weight("text files about the roof", "text"), Some(weights::SIDE_WORD));
+        assert_eq!(weight("read text files", "text"), Some(1.0));
     }
 
     #[test]

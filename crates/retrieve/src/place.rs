@@ -18,6 +18,8 @@ pub enum Place {
     Legacy,
     /// Read by tools: project files, patches.
     Tooling,
+    /// The variant for one of the less common systems or processors.
+    Platform,
 }
 
 impl Place {
@@ -39,6 +41,8 @@ impl Place {
             Place::Example
         } else if is_tooling(name) {
             Place::Tooling
+        } else if in_folder(PLATFORMS) || stem.split(['-', '_']).any(|word| PLATFORMS.contains(&word)) {
+            Place::Platform
         } else if name.ends_with(".d.ts") || name.ends_with(".pyi") {
             Place::Declarations
         } else if PACKAGE_FRONTS.contains(&name) {
@@ -68,6 +72,7 @@ impl Place {
             Place::Declarations => (weights.declarations, DECLARATION_WORDS),
             Place::Legacy => (weights.legacy, LEGACY_WORDS),
             Place::Tooling => (weights.tooling, TOOLING_WORDS),
+            Place::Platform => (weights.platform, PLATFORMS),
         };
         let asked = query.mentions(words) || (!prefix.is_empty() && Place::of(prefix) == self);
         if asked { 1.0 } else { factor }
@@ -124,6 +129,48 @@ const TOOLING_WORDS: &[&str] = &[
     "patch", "patches", "diff", "csproj", "msbuild", "xcode",
 ];
 
+/// Systems and processors that have variants of what others share. The common ones (`unix`, `linux`, `x86`) are not here:
+/// who asks about a variant of them may mean what is common.
+const PLATFORMS: &[&str] = &[
+    "aix",
+    "arm",
+    "arm64",
+    "csky",
+    "cygwin",
+    "darwin",
+    "freebsd",
+    "haiku",
+    "hexagon",
+    "hurd",
+    "ia64",
+    "ibmi",
+    "loongarch",
+    "m68k",
+    "microblaze",
+    "mips",
+    "mips64",
+    "msvc",
+    "netbsd",
+    "nios2",
+    "openbsd",
+    "openrisc",
+    "os390",
+    "parisc",
+    "powerpc",
+    "ppc",
+    "ppc64",
+    "qnx",
+    "riscv",
+    "s390",
+    "solaris",
+    "sparc",
+    "sunos",
+    "win",
+    "win32",
+    "windows",
+    "xtensa",
+];
+
 const PACKAGE_FRONTS: &[&str] = &[
     "__init__.py",
     "index.js",
@@ -135,11 +182,12 @@ const PACKAGE_FRONTS: &[&str] = &[
     "doc.go",
 ];
 
-/// Whether most of the lines are comments or pass on what is defined elsewhere.
+/// Whether most of the lines pass on what is defined elsewhere. Comments say nothing about it: what is documented best is
+/// what does the work.
 fn passes_on(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| line.len() > 2);
     let (mut passed_on, mut own) = (0, 0);
-    for line in lines {
+    for line in lines.filter(|line| !COMMENTS.iter().any(|mark| line.starts_with(mark))) {
         let is_list = line.ends_with(',') && !line.contains(['(', ':', '=']);
         if is_list || PASSING_ON.iter().any(|word| line.starts_with(word)) {
             passed_on += 1;
@@ -147,8 +195,10 @@ fn passes_on(text: &str) -> bool {
             own += 1;
         }
     }
-    passed_on >= own
+    passed_on > 0 && passed_on >= own
 }
+
+const COMMENTS: &[&str] = &["#", "//", "/*", "*"];
 
 const PASSING_ON: &[&str] = &[
     "import ",
@@ -169,10 +219,6 @@ const PASSING_ON: &[&str] = &[
     "package ",
     "\"",
     "'",
-    "#",
-    "//",
-    "/*",
-    "*",
     "} from",
 ];
 
@@ -205,6 +251,12 @@ mod tests {
             ("pkg/server_test.go", Place::Test),
             ("src/app.spec.ts", Place::Test),
             ("src/testament.py", Place::Ordinary),
+            ("pkg/test_server.py", Place::Test),
+            ("lib/test_functions.bash", Place::Ordinary),
+            ("src/win/tcp.c", Place::Platform),
+            ("src/unix/random-sysctl-linux.c", Place::Ordinary),
+            ("src/window.c", Place::Ordinary),
+            ("arch/s390/lib/uaccess.c", Place::Platform),
             ("vendor/x/y.go", Place::Vendored),
             ("examples/a.rs", Place::Example),
             ("web/app.min.js", Place::Generated),

@@ -2,14 +2,14 @@
 
 use model::{DocType, Filter, IndexChoice, IndexKind, IndexUsed};
 
-/// Where to look, and whether the answer may look further than that.
+/// Where the answer is expected, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Routed {
     pub index: IndexUsed,
     pub reason: Reason,
 }
 
-/// Why the index was chosen; it decides what [`crate::search`] may do about a poor result.
+/// Why the index was chosen; it decides what prose and code count beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The caller named it.
@@ -31,18 +31,17 @@ impl Routed {
         }
     }
 
-    /// True where the choice was ours, so that we may widen it to `both`.
-    pub fn may_widen(self) -> bool {
-        self.reason != Reason::Asked && self.index != IndexUsed::Both
+    /// True where the choice was ours: then both indices are searched, and the choice only weighs.
+    pub fn is_open(self) -> bool {
+        self.reason != Reason::Asked
     }
 }
 
 /// Chooses the index. An explicit choice always stands. `auto` is text unless the filters target code or
 /// the query is written like code.
 ///
-/// That default alone would hide the code of a repository from every question in plain words, so
-/// [`crate::search`] widens an automatic choice to `both` when the other index answers clearly better or
-/// the chosen one holds nothing; `index_used` then says `both`.
+/// That default alone would hide the code of a repository from every question in plain words, so [`crate::search`] looks
+/// into both indices whatever was chosen: the choice only weighs. `index_used` says where the hits come from.
 pub fn route(text: &str, choice: IndexChoice, filter: &Filter) -> Routed {
     let routed = |index, reason| Routed { index, reason };
     match choice {
@@ -139,7 +138,7 @@ fn name_target(name: &str) -> Option<IndexUsed> {
 }
 
 /// Only to read a filter's intent: what a file is, the classifier decides. An extension that is missing
-/// here leaves the choice to the query, and a wrong choice is widened by the search.
+/// here leaves the choice to the query.
 const CODE_EXTENSIONS: &[&str] = &[
     "rs", "py", "pyi", "go", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "java", "kt", "kts",
     "scala", "c", "h", "cc", "cpp", "cxx", "hh", "hpp", "cs", "fs", "rb", "php", "swift", "m", "mm", "dart",
@@ -224,7 +223,7 @@ mod tests {
         ] {
             let routed = route("func main() {}", choice, &code_filter);
             assert_eq!(routed, Routed { index: used, reason: Reason::Asked });
-            assert!(!routed.may_widen());
+            assert!(!routed.is_open());
         }
     }
 }

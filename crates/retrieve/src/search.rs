@@ -1,24 +1,29 @@
-//! One question, answered: route, gather, rank, widen where the first choice of index was poor, cut snippets.
+//! One question, answered: route, gather, rank, cut snippets.
+
+use std::sync::{Mutex, PoisonError};
 
 use index::Snapshot;
+use index::tokens::name_token;
 use model::{EmbedError, Embedder, ErrorCode, Failure, Hit, IndexKind, IndexUsed, Query};
 
 use crate::breakdown::Breakdown;
-use crate::candidates::{Pool, Question, gather};
+use crate::candidates::{Candidate, Leads, Question, choose, gather, look_up};
 use crate::caption::captioned;
 use crate::filter::{CompiledFilter, View};
-use crate::fuse::{Ranking, Scored, TermWeights, merge, rank, words_at};
+use crate::fuse::{Scored, TermWeights, rank, words_at};
 use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{cut_out, room};
+use crate::standing::{Lead, Scale, Standing};
+use crate::verbatim::{holds_name, required_name};
 use crate::weights::{self, Weights};
 
 /// What may be tuned from outside.
 #[derive(Debug, Clone)]
 pub struct RankOptions {
-    /// Candidates per hit (`rag.oversample_factor`), from 1 to 100.
+    /// Candidates of each ranking for each of [`weights::HITS`] hits (`rag.oversample_factor`), from 1 to 100.
     pub oversample: usize,
     pub weights: Weights,
     /// What may be found at all; everything, if none.
@@ -50,6 +55,9 @@ pub struct SearchAnswer {
 
 /// Answers from one snapshot. `allows` has the last word on every path: the policy may have changed since it was
 /// indexed.
+///
+/// The order of the hits does not depend on how many are wanted: the hits for `k` are the first of those for any larger
+/// number.
 pub fn search(
     snapshot: &Snapshot,
     embedder: &dyn Embedder,
@@ -57,6 +65,7 @@ pub fn search(
     options: &RankOptions,
     allows: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<SearchAnswer, Failure> {
+    let weights = &options.weights;
     let operators = Operators::read(&query.text);
     let filter = CompiledFilter::new(&query.filter)?.within(options.view.as_ref()).with(&operators);
     let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
@@ -64,6 +73,7 @@ pub fn search(
     let routed = route(&operators.text, query.index, &query.filter);
     let matcher = Matcher::of_terms(parsed.content_terms());
     let unwanted = operators.unwanted();
+    let required = required_name(&parsed).filter(|name| name_token(name).is_some_and(|t| snapshot.knows(&t)));
     let question = Question {
         snapshot,
         embedder,
@@ -73,107 +83,206 @@ pub fn search(
         unwanted: unwanted.as_ref(),
         filter: &filter,
         allows,
-        limit: pool_size(query.k, options.oversample, parsed.is_symbol),
-        read: (query.k as f32 * options.weights.read.max(1.0)) as usize,
-        weights: &options.weights,
+        limit: pool_size(options.oversample),
+        // What a text holds or must not hold only the text tells.
+        reads_all: unwanted.is_some() || required.is_some() || !parsed.phrases.is_empty(),
+        weights,
     };
 
     let kinds: &[IndexKind] =
-        if routed.may_widen() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
-    let mut vector_error = None;
-    let mut pools: Vec<(IndexKind, Pool)> = Vec::with_capacity(kinds.len());
-    for (kind, pool) in kinds.iter().zip(gather_all(&question, kinds)) {
-        let mut pool = pool?;
-        vector_error = vector_error.or(pool.vector_error.take());
-        pools.push((*kind, pool));
-    }
-
-    let terms = TermWeights::new(&parsed, &matcher, pools.iter().flat_map(|(_, pool)| &pool.candidates));
-    let mut rankings: Vec<(IndexKind, Ranking)> = pools
-        .into_iter()
-        .map(|(kind, pool)| (kind, rank(&parsed, &terms, pool.candidates, filter.prefix(), &options.weights)))
-        .collect();
-
-    let mostly_code = snapshot.live_tokens(IndexKind::Code) > snapshot.live_tokens(IndexKind::Text);
-    let prefer_code = mostly_code || parsed.is_symbol;
-    let index_used = settle(routed, &rankings, prefer_code, &options.weights);
-    rankings.retain(|(kind, _)| covers(index_used, *kind));
-    let in_code =
-        rankings.iter().any(|(kind, ranking)| *kind == IndexKind::Code && !ranking.scored.is_empty());
-    let prose = match (in_code, parsed.is_symbol) {
-        (true, true) => options.weights.prose_for_symbol,
-        (true, false) if mostly_code && index_used == IndexUsed::Both => options.weights.prose_beside_code,
-        _ => 1.0,
+        if routed.is_open() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
+    let in_parallel = kinds.iter().all(|kind| snapshot.live_chunks(*kind) >= LARGE);
+    let mut leads = each(kinds.iter().copied(), in_parallel, |kind| gather(&question, kind))?;
+    let vector_error = leads.iter_mut().find_map(|leads| leads.vector_error.take());
+    let in_code = kinds.iter().zip(&leads).any(|(kind, leads)| *kind == IndexKind::Code && !leads.is_empty());
+    let most_held = leads.iter().map(|leads| leads.held).fold(0.0_f32, f32::max);
+    let best_cosine = leads.iter().map(|leads| leads.best_cosine).fold(0.0_f32, f32::max);
+    let scale = |leads: &Leads<'_>| Scale {
+        lexical: if most_held > 0.0 { leads.held / most_held } else { 1.0 },
+        // Short texts are near to everything, so the nearest of each index counts as 1 unless it is far behind.
+        cosine: leads.best_cosine.max(weights.far_behind * best_cosine),
     };
-    for (_, ranking) in rankings.iter_mut().filter(|(kind, _)| *kind == IndexKind::Text) {
-        ranking.strength *= prose;
-    }
-    let best = merge(rankings, query.k);
-    let matched = best.iter().map(|scored| words_at(&parsed, &scored.places)).collect();
-    let shown = best.into_iter().enumerate().map(|(rank, scored)| show(scored, rank, &terms));
+    let pools = each(kinds.iter().copied().zip(leads), in_parallel, |(kind, leads)| {
+        let scale = scale(&leads);
+        choose(&question, kind, leads, scale)
+    })?;
+    let (candidates, rests): (Vec<_>, Vec<_>) =
+        pools.into_iter().map(|pool| (pool.candidates, pool.rest)).unzip();
+    let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
+
+    let terms = TermWeights::new(&parsed, &matcher, candidates.iter());
+    let balance = Balance::of(snapshot, &parsed, routed, in_code, weights);
+    let mut ranked =
+        rank(&parsed, &terms, candidates, &|kind| balance.factor(kind), filter.prefix(), weights);
+    require(&mut ranked, &parsed, required);
+    let index_used = settle(routed, balance, &mut ranked, weights);
+    ranked.extend(further(&question, &ranked, rests, index_used, query.k)?);
+    ranked.truncate(query.k);
+    let matched = ranked.iter().map(|scored| words_at(&parsed, &scored.places)).collect();
+    let shown = ranked.into_iter().enumerate().map(|(rank, scored)| show(scored, rank, &terms));
     let (hits, breakdowns) = shown.unzip();
     let query_truncated = parsed.truncated;
     Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
 }
 
-/// What each index offers, in the order of the kinds. Two large ones are asked at the same time: neither needs the other's
-/// answer, and together they are most of a search.
-fn gather_all(question: &Question<'_>, kinds: &[IndexKind]) -> Vec<Result<Pool, Failure>> {
-    let large = |kind: &IndexKind| question.snapshot.live_chunks(*kind) >= LARGE;
-    match kinds {
-        [first, second] if large(first) && large(second) => std::thread::scope(|scope| {
-            let other = std::thread::Builder::new().spawn_scoped(scope, || gather(question, *second));
-            let one = gather(question, *first);
-            let gone =
-                |_| Err(Failure::new(ErrorCode::InternalError, "a part of the search ended abnormally"));
-            let other = match other {
-                Ok(thread) => thread.join().unwrap_or_else(gone),
-                // The system grants no thread.
-                Err(_) => gather(question, *second),
-            };
-            vec![one, other]
-        }),
-        kinds => kinds.iter().map(|kind| gather(question, *kind)).collect(),
+/// The same work for each index. Two large ones are asked at the same time: neither needs the other's answer, and together
+/// they are most of a search.
+fn each<T: Send, R: Send>(
+    items: impl Iterator<Item = T>,
+    in_parallel: bool,
+    work: impl Fn(T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    let mut items: Vec<T> = items.collect();
+    if !in_parallel || items.len() != 2 {
+        return items.into_iter().map(work).collect();
     }
+    let second = Mutex::new(items.pop());
+    let other = || second.lock().unwrap_or_else(PoisonError::into_inner).take().map(&work);
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, other);
+        let mut done: Vec<R> = items.into_iter().map(&work).collect::<Result<_, _>>()?;
+        let gone =
+            |_| Some(Err(Failure::new(ErrorCode::InternalError, "a part of the search ended abnormally")));
+        let second = match thread {
+            Ok(thread) => thread.join().unwrap_or_else(gone),
+            // The system grants no thread.
+            Err(_) => other(),
+        };
+        done.extend(second.transpose()?);
+        Ok(done)
+    })
 }
 
 /// From so many chunks on a thread costs less than it saves.
 const LARGE: u64 = 10_000;
 
-fn pool_size(k: usize, oversample: usize, is_symbol: bool) -> usize {
-    let wanted = k.saturating_mul(oversample.clamp(1, 100)).max(weights::MIN_CANDIDATES);
-    let wanted = if is_symbol { wanted * weights::SYMBOL_POOL_FACTOR } else { wanted };
-    // Never fewer than can be asked for.
-    wanted.min(weights::MAX_CANDIDATES.max(k))
+fn pool_size(oversample: usize) -> usize {
+    weights::HITS.saturating_mul(oversample.clamp(1, 100)).min(weights::MAX_CANDIDATES)
 }
 
-/// The index that answers. An automatic choice is widened to both indices
-/// - when the chosen one found nothing and the other did, or
-/// - when nothing but the default spoke for text, and the code covers the words of the question clearly
-///   better than the text does. In a corpus that is mostly code little is enough: its few README files and tables of
-///   data speak of everything, and its code is what is asked about.
-fn settle(
-    routed: Routed,
-    rankings: &[(IndexKind, Ranking)],
-    prefer_code: bool,
-    weights: &Weights,
-) -> IndexUsed {
-    if !routed.may_widen() {
+/// What prose and code count beside each other.
+#[derive(Clone, Copy)]
+struct Balance {
+    text: f32,
+    code: f32,
+    /// The index that the query speaks for, if it speaks for one.
+    preferred: Option<IndexKind>,
+}
+
+impl Balance {
+    /// In a corpus that is mostly code its few README files speak of everything, and its code is what is asked about; in one
+    /// that is mostly prose it is the other way round. In between neither is preferred.
+    fn of(snapshot: &Snapshot, parsed: &Parsed, routed: Routed, in_code: bool, weights: &Weights) -> Balance {
+        let (text, code) = (snapshot.live_tokens(IndexKind::Text), snapshot.live_tokens(IndexKind::Code));
+        let share = code as f32 / (text + code).max(1) as f32;
+        // In steps: one more file does not move what it has nothing to do with.
+        let side = match share {
+            share if share < 1.0 / 3.0 => 0.0,
+            share if share > 2.0 / 3.0 => 1.0,
+            _ => 0.5,
+        };
+        let towards = |weight: f32, side: f32| 1.0 - (1.0 - weight) * side;
+        let (text, code) = match routed.reason {
+            _ if in_code && parsed.is_symbol => (weights.prose_for_symbol, 1.0),
+            Reason::CodeLikeQuery => (weights.prose_beside_code, 1.0),
+            _ => (towards(weights.prose_beside_code, side), towards(weights.code_beside_prose, 1.0 - side)),
+        };
+        let preferred = match (routed.is_open(), routed.reason) {
+            (true, Reason::CodeLikeQuery) => Some(IndexKind::Code),
+            (true, Reason::Default) => Some(IndexKind::Text),
+            _ => None,
+        };
+        Balance { text, code, preferred }
+    }
+
+    fn factor(&self, kind: IndexKind) -> f32 {
+        match kind {
+            IndexKind::Text => self.text,
+            IndexKind::Code => self.code,
+        }
+    }
+}
+
+/// Keeps what holds the quoted phrases, or the name that is the whole query, where anything does.
+fn require(ranked: &mut Vec<Scored>, parsed: &Parsed, name: Option<&str>) {
+    if !parsed.phrases.is_empty() && ranked.iter().any(|scored| scored.has_quoted) {
+        ranked.retain(|scored| scored.has_quoted);
+    }
+    if let Some(name) = name {
+        let holds = |scored: &Scored| {
+            holds_name(&scored.chunk.text, name) || holds_name(&scored.chunk.rel_path, name)
+        };
+        if ranked.iter().any(holds) {
+            ranked.retain(holds);
+        }
+    }
+}
+
+/// Where the hits come from: the index that was chosen, or both. What the other one offers stays where it is an answer
+/// beside the best one.
+fn settle(routed: Routed, balance: Balance, ranked: &mut Vec<Scored>, weights: &Weights) -> IndexUsed {
+    if !routed.is_open() {
         return routed.index;
     }
-    let of = |kind: IndexKind| rankings.iter().find(|(k, _)| *k == kind).map(|(_, ranking)| ranking);
-    let (Some(text), Some(code)) = (of(IndexKind::Text), of(IndexKind::Code)) else { return routed.index };
-    let (chosen, other) = if routed.index == IndexUsed::Code { (code, text) } else { (text, code) };
-    if chosen.scored.is_empty() && !other.scored.is_empty() {
-        return IndexUsed::Both;
+    let has = |ranked: &[Scored], kind: IndexKind| ranked.iter().any(|scored| scored.chunk.kind == kind);
+    if let Some(preferred) = balance.preferred
+        && has(ranked, preferred)
+    {
+        ranked.retain(|scored| scored.chunk.kind == preferred || scored.score >= weights.other_index_floor);
     }
-    let (chosen, other) = (chosen.strength, other.strength);
-    let better = if prefer_code {
-        other > chosen || other >= weights.widen_to_code
+    let is_elsewhere = |kind: IndexKind| !covers(routed.index, kind) && has(ranked, kind);
+    if [IndexKind::Text, IndexKind::Code].into_iter().any(is_elsewhere) {
+        IndexUsed::Both
     } else {
-        other >= weights.widen_floor && other >= chosen + weights.widen_margin
-    };
-    if routed.reason == Reason::Default && better { IndexUsed::Both } else { routed.index }
+        routed.index
+    }
+}
+
+/// Hits beyond those that were ranked by their texts, for callers that want so many: in the order in which they would have
+/// been read.
+fn further(
+    question: &Question<'_>,
+    ranked: &[Scored],
+    rests: Vec<Vec<(Lead<'_>, Standing)>>,
+    used: IndexUsed,
+    k: usize,
+) -> Result<Vec<Scored>, Failure> {
+    let missing = k.saturating_sub(ranked.len());
+    if missing == 0 || ranked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let last = ranked.last().map_or(0.0, |scored| scored.score);
+    let mut rest: Vec<(Lead<'_>, Standing)> = Vec::new();
+    let mut lists: Vec<_> = rests.into_iter().map(Vec::into_iter).collect();
+    // In turns: their orders do not compare.
+    loop {
+        let before = rest.len();
+        rest.extend(lists.iter_mut().filter_map(Iterator::next));
+        if rest.len() == before {
+            break;
+        }
+    }
+    let mut found = Vec::new();
+    let all = rest.len() as f32;
+    for (at, one) in rest.iter().enumerate() {
+        if found.len() == missing {
+            break;
+        }
+        for candidate in look_up(question, std::slice::from_ref(one))? {
+            if covers(used, candidate.chunk.kind) {
+                let Candidate { chunk, places, .. } = candidate;
+                let score = last * (1.0 - (at + 1) as f32 / (all + 1.0));
+                found.push(Scored {
+                    chunk,
+                    places,
+                    score,
+                    breakdown: Breakdown::default(),
+                    has_quoted: false,
+                });
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn covers(used: IndexUsed, kind: IndexKind) -> bool {
@@ -185,7 +294,7 @@ fn covers(used: IndexUsed, kind: IndexKind) -> bool {
 }
 
 fn show(scored: Scored, rank: usize, terms: &TermWeights<'_>) -> (Hit, Breakdown) {
-    let Scored { chunk, places, score, breakdown } = scored;
+    let Scored { chunk, places, score, breakdown, .. } = scored;
     let snippet = cut_out(&chunk.text, &places, terms.shares(), room(rank));
     let snippet = captioned(&chunk, snippet);
     let hit = Hit {

@@ -26,6 +26,26 @@ pub struct Lead<'a> {
     pub cosine: Option<f32>,
     /// The cosine of the end of its path.
     pub called: f32,
+    /// It may hold what comes first, so its text is read wherever it stands: it defines a name that is asked for, or has the
+    /// words of a phrase.
+    pub is_sought: bool,
+    /// How many of the query's words are names that its document defines.
+    pub names: u32,
+}
+
+impl<'a> Lead<'a> {
+    pub fn new(id: ChunkId, path: &'a str, ordinal: u32) -> Lead<'a> {
+        Lead { id, path, ordinal, lexical: None, cosine: None, called: 0.0, is_sought: false, names: 0 }
+    }
+}
+
+/// What makes the scores of one index comparable with those of the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// What the best candidate by words counts: less than 1 where the other index holds more of the query.
+    pub lexical: f32,
+    /// The cosine that counts as 1.
+    pub cosine: f32,
 }
 
 /// What is known of a candidate without its text.
@@ -33,15 +53,16 @@ pub struct Lead<'a> {
 pub struct Standing {
     /// It holds a word of the query.
     pub by_words: bool,
-    /// BM25 relative to the best candidate of the index.
+    /// BM25 relative to the best candidate.
     pub lexical: f32,
-    /// Cosine relative to the best candidate of the index.
+    /// Cosine relative to the best candidate.
     pub vector: f32,
     /// The cosine itself.
     pub cosine: f32,
     /// Both rankings together.
     pub base: f32,
     pub called: f32,
+    pub names: u32,
     /// How much of the file is about the query, relative to the best file.
     pub coherence: f32,
     /// There is a newer version of the file.
@@ -63,6 +84,7 @@ impl Standing {
 pub fn stand<'a>(
     mut leads: Vec<Lead<'a>>,
     share: f32,
+    scale: Scale,
     parsed: &Parsed,
     weights: &Weights,
 ) -> Vec<(Lead<'a>, Standing)> {
@@ -70,7 +92,6 @@ pub fn stand<'a>(
     leads.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     let best = |score: fn(&Lead<'_>) -> Option<f32>| leads.iter().filter_map(score).fold(0.0_f32, f32::max);
     let best_lexical = best(|lead| lead.lexical);
-    let best_cosine = best(|lead| lead.cosine);
     let above_zero = |cosine: f32| cosine - weights.cosine_zero;
     let versions = Versions::among(leads.iter().map(|lead| lead.path));
     let sources = Sources::among(leads.iter().map(|lead| lead.path));
@@ -78,8 +99,8 @@ pub fn stand<'a>(
     let mut standings: Vec<(Lead<'a>, Standing)> = leads
         .iter()
         .map(|lead| {
-            let lexical = relative(lead.lexical, best_lexical);
-            let vector = relative(lead.cosine.map(above_zero), above_zero(best_cosine));
+            let lexical = relative(lead.lexical, best_lexical) * scale.lexical;
+            let vector = relative(lead.cosine.map(above_zero), above_zero(scale.cosine));
             let standing = Standing {
                 by_words: lead.lexical.is_some(),
                 lexical,
@@ -87,6 +108,7 @@ pub fn stand<'a>(
                 cosine: lead.cosine.unwrap_or(0.0),
                 base: lexical * (1.0 - share) + vector * share,
                 called: lead.called.max(0.0),
+                names: lead.names,
                 coherence: 0.0,
                 is_old: versions.is_old(lead.path, parsed),
                 is_header: sources.has(lead.path, parsed),
@@ -99,24 +121,31 @@ pub fn stand<'a>(
     let of_file = |file: &[(Lead<'_>, Standing)]| file.iter().fold(0.0_f32, |sum, (_, each)| sum + each.base);
     let same = |(one, _): &(Lead<'_>, Standing), (other, _): &(Lead<'_>, Standing)| one.path == other.path;
     let best_file = standings.chunk_by(same).map(of_file).fold(0.0_f32, f32::max);
+    // The best file of an index that answers poorly is not about the query.
+    let best_base = standings.iter().map(|(_, standing)| standing.base).fold(0.0_f32, f32::max);
     for file in standings.chunk_by_mut(same) {
-        let coherence = relative(Some(of_file(file)), best_file);
+        let coherence = relative(Some(of_file(file)), best_file) * best_base;
         file.iter_mut().for_each(|(_, standing)| standing.coherence = coherence);
     }
     standings
 }
 
-/// The `limit` candidates that stand best, in the order of [`stand`]. `shares` says what each term of the matcher weighs.
+/// Candidates that the words alone put first are read too, however few words a meaning shares with them: they may hold a
+/// message word for word.
+const FIRST_BY_WORDS: usize = 10;
+
+/// The candidates, those that stand best first: the `limit` best and those that must be read, and the others. `shares`
+/// says what each term of the matcher weighs.
 pub fn shortlist<'a>(
-    mut standings: Vec<(Lead<'a>, Standing)>,
+    standings: Vec<(Lead<'a>, Standing)>,
     limit: usize,
     (matcher, shares): (&Matcher, &[f32]),
     parsed: &Parsed,
     prefix: &str,
     weights: &Weights,
-) -> Vec<(Lead<'a>, Standing)> {
+) -> (Vec<(Lead<'a>, Standing)>, Vec<(Lead<'a>, Standing)>) {
     if standings.len() <= limit {
-        return standings;
+        return (standings, Vec::new());
     }
     let mut of_path: HashMap<&str, (f32, f32)> = HashMap::new();
     let mut order: Vec<(f32, usize)> = standings
@@ -144,11 +173,15 @@ pub fn shortlist<'a>(
         .collect();
     // Equal ones by path and position, which is how they stand already.
     order.sort_unstable_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
-    let mut chosen = vec![false; standings.len()];
+    let mut chosen: Vec<bool> = standings.iter().map(|(lead, _)| lead.is_sought).collect();
     order[..limit].iter().for_each(|(_, at)| chosen[*at] = true);
-    let mut chosen = chosen.into_iter();
-    standings.retain(|_| chosen.next().unwrap_or(false));
-    standings
+    let mut by_words: Vec<usize> = (0..standings.len()).filter(|at| standings[*at].1.lexical > 0.0).collect();
+    by_words.sort_by(|a, b| standings[*b].1.lexical.total_cmp(&standings[*a].1.lexical).then(a.cmp(b)));
+    by_words.iter().take(FIRST_BY_WORDS).for_each(|at| chosen[*at] = true);
+    let rest = order.iter().filter(|(_, at)| !chosen[*at]).map(|(_, at)| standings[*at]).collect();
+    let chosen =
+        standings.into_iter().zip(chosen).filter_map(|(each, chosen)| chosen.then_some(each)).collect();
+    (chosen, rest)
 }
 
 fn place<'a>(lead: &Lead<'a>) -> (&'a str, u32, ChunkId) {

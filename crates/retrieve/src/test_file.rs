@@ -52,18 +52,23 @@ const SCRIPTS: &[&str] = &[
     "dart", "lua", "php",
 ];
 
+/// The endings of languages whose tests are found by the beginning of their names. Elsewhere `test_functions.bash` holds what
+/// tests use.
+const PREFIXED: &[&str] = &["py", "rb", "c", "cc", "cpp", "cxx", "js", "mjs", "jl", "lua", "php", "pl"];
+
 fn is_test_name(name: &str) -> bool {
     let (stem, endings) = name.split_once('.').unwrap_or((name, ""));
     let lower = stem.to_lowercase();
     let marked =
         endings.split('.').any(|part| matches!(part, "test" | "tests" | "spec" | "specs" | "cy" | "e2e"));
-    let worded = lower.starts_with("test_")
-        || lower.starts_with("test-")
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let is_prefixed =
+        (lower.starts_with("test_") || lower.starts_with("test-")) && PREFIXED.contains(&ending);
+    let worded = is_prefixed
         || ["_test", "_tests", "_spec", "_specs", "-test", "-tests", "-spec", "_unittest"]
             .iter()
             .any(|end| lower.ends_with(end))
         || matches!(lower.as_str(), "conftest" | "test" | "tests");
-    let ending = name.rsplit('.').next().unwrap_or_default();
     let by_capital = CAPITALS.contains(&ending)
         && (capital_word(stem, &["Test", "Tests", "TestCase", "Spec", "Specs", "IT", "Tester"])
             || stem
@@ -135,6 +140,8 @@ mod tests {
             "openapi.spec.yaml",
             "inspect/a.rs",
             "UNIT.java",
+            "lib/test_functions.bash",
+            "src/test_rig.rs",
             "a.rs",
         ] {
             assert!(!is_test_file(path), "{path}");

@@ -75,7 +75,7 @@ pub(super) fn k() -> Value {
 pub(super) fn index() -> Value {
     json!({
         "type": "string", "enum": ["auto", "text", "code", "both"], "default": "auto",
-        "description": "Where to look: text (documents), code, or both. auto looks in text, or in code when the query or the filters are about code, and in both when that answers better; index_used in the result says where it looked."
+        "description": "Where to look: text (documents), code, or both. auto looks in both and prefers text, or code when the query or the filters are about code; index_used in the result says where the hits come from."
     })
 }
 

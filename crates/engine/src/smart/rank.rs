@@ -15,8 +15,8 @@ use crate::seen::is_below;
 
 /// Passages that are ranked with everything that is known of them, per root.
 const RANKED: usize = 100;
-/// Candidates per passage; with [`RANKED`], 200 of each kind and root.
-const OVERSAMPLE: usize = 2;
+/// Candidates of each ranking, kind and root: this many for each of [`retrieve::weights::HITS`] passages.
+const OVERSAMPLE: usize = 4;
 
 /// A file needs this share of what the best file has of the question's words, weighed by how telling they are. Below it,
 /// the file is about something else: it has the words that every file has.
@@ -139,12 +139,12 @@ struct Match {
 pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure> {
     let operators = Operators::read(&asked.text);
     let mut matches = Vec::new();
-    let mut words = 0;
+    let mut is_subject = Vec::new();
     for moment in moments {
         let parsed = moment.parsed(&operators.text);
         let shown = moment.shown(asked, &operators)?;
-        words = parsed.content_terms().len();
-        if words == 0 {
+        is_subject = parsed.content_terms().iter().map(|term| !term.side).collect();
+        if is_subject.is_empty() {
             // Signs alone (`%`, `(((`) are words that no file holds; only a question for files lists them all.
             if asked.lists {
                 matches.extend(newest(moment, &shown)?);
@@ -153,7 +153,7 @@ pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure
             matches.extend(found(moment, &parsed, asked, &shown)?);
         }
     }
-    let mut files = if words == 0 { all_alike(matches) } else { weighed(matches, words) };
+    let mut files = if is_subject.is_empty() { all_alike(matches) } else { weighed(matches, &is_subject) };
     let total = files.len() as u64;
     files.truncate(MOST);
     Ok(Ranking { files, total })
@@ -229,12 +229,16 @@ fn all_alike(matches: Vec<Match>) -> Vec<Ranked> {
 }
 
 /// Ranked by how much of the question a file holds and by its best passage. Scores of passages compare within one root
-/// only; the share of the words compares across roots.
-fn weighed(matches: Vec<Match>, words: usize) -> Vec<Ranked> {
-    let words = words.min(64);
+/// only; the share of the words compares across roots. `is_subject` says of each word whether it names what is asked for;
+/// one that only says which of several is meant ("old contracts") shuts nothing out.
+fn weighed(matches: Vec<Match>, is_subject: &[bool]) -> Vec<Ranked> {
+    let words = is_subject.len().min(64);
     let total = matches.len() as f32;
     let telling: Vec<f32> = (0..words)
         .map(|word| {
+            if !is_subject[word] {
+                return 0.0;
+            }
             let holders = matches.iter().filter(|m| m.words & (1 << word) != 0).count() as f32;
             (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln().max(0.1)
         })
@@ -280,7 +284,7 @@ mod tests {
     }
 
     fn order(matches: Vec<Match>, words: usize) -> Vec<String> {
-        weighed(matches, words).into_iter().map(|file| file.path).collect()
+        weighed(matches, &vec![true; words]).into_iter().map(|file| file.path).collect()
     }
 
     #[test]
@@ -295,6 +299,23 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_only_chooses_shuts_nothing_out() {
+        // Words: old, contracts. One file has both.
+        let files = || {
+            vec![
+                file("old.docx", 0b11, Some(1.0)),
+                file("new.docx", 0b10, Some(0.9)),
+                file("age.txt", 0b01, None),
+            ]
+        };
+        let order = |is_subject: [bool; 2]| -> Vec<String> {
+            weighed(files(), &is_subject).into_iter().map(|file| file.path).collect()
+        };
+        assert_eq!(order([false, true]), ["old.docx", "new.docx"]);
+        assert_eq!(order([true, true])[0], "old.docx");
+    }
+
+    #[test]
     fn without_a_better_one_the_best_there_is_counts() {
         let files = vec![file("y.docx", 0b011, Some(0.9)), file("z.docx", 0b001, Some(1.0))];
         assert_eq!(order(files, 3), ["y.docx"]);
@@ -305,7 +326,7 @@ mod tests {
     fn what_was_not_ranked_comes_last_and_scores_never_rise() {
         let mut files: Vec<Match> = (0..50).map(|n| file(&format!("tail{n:02}"), 0b1, None)).collect();
         files.push(file("head", 0b1, Some(0.7)));
-        let ranked = weighed(files, 1);
+        let ranked = weighed(files, &[true]);
         assert_eq!(ranked[0].path, "head");
         assert_eq!(ranked[1].path, "tail00");
         assert!(ranked.windows(2).all(|pair| pair[0].score >= pair[1].score));

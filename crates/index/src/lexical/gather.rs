@@ -103,13 +103,15 @@ impl Norm {
 pub(crate) enum Part {
     Body,
     Path,
+    /// The names that a chunk defines.
+    Defines,
 }
 
 impl Part {
     fn option(self) -> IndexRecordOption {
         match self {
             Part::Body => IndexRecordOption::WithFreqs,
-            Part::Path => IndexRecordOption::Basic,
+            Part::Path | Part::Defines => IndexRecordOption::Basic,
         }
     }
 }
@@ -226,7 +228,7 @@ impl<'a> Gather<'a> {
                                 let length = segment.packed[place as usize] >> LENGTH_SHIFT;
                                 norm.part(found.term_freq(), length)
                             }
-                            Part::Path => 1.0,
+                            Part::Path | Part::Defines => 1.0,
                         };
                         // As in [`Gather::group`]: what the token itself gives is not multiplied.
                         let part = if factor == 1.0 { part } else { part * factor };
@@ -310,7 +312,7 @@ impl<'a> Gather<'a> {
                         kept += usize::from(packed & mask == bits);
                     }
                 }
-                Part::Path => {
+                Part::Path | Part::Defines => {
                     for &entry in entries {
                         places[kept] = base + entry;
                         kept += usize::from(segment.packed[entry as usize] & mask == bits);

@@ -4,10 +4,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
+use model::{ChunkId, IndexKind, Ranked};
 use tantivy::schema::IndexRecordOption;
 
 use super::gather::Part;
-use super::view::{ALIVE, LexicalView, SegmentView, unpanicked};
+use super::view::{ALIVE, CODE, LexicalView, SegmentView, unpanicked};
 
 /// Words of one question that are told apart.
 pub(crate) const MAX_WORDS: usize = 64;
@@ -66,7 +67,7 @@ fn gather(view: &LexicalView, form: &str, part: Part, bit: u64, bits: &mut [Hash
                     let held = into.entry(*entry).or_default();
                     match part {
                         Part::Body => held.0 |= bit,
-                        Part::Path => held.1 |= bit,
+                        Part::Path | Part::Defines => held.1 |= bit,
                     }
                 }
                 blocks.advance();
@@ -103,7 +104,7 @@ fn note(found: &mut HashMap<u32, Holding>, segment: &SegmentView, entry: u32, te
 /// past.
 pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
     let mut lives = false;
-    each_live(view, token, |_, _| {
+    each_live(view, Part::Body, token, |_, _| {
         lives = true;
         ControlFlow::Break(())
     });
@@ -113,21 +114,46 @@ pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
 /// The documents in whose live texts a token stands.
 pub(crate) fn documents_with(view: &LexicalView, token: &str) -> BTreeSet<u32> {
     let mut documents = BTreeSet::new();
-    each_live(view, token, |segment, entry| {
+    each_live(view, Part::Body, token, |segment, entry| {
         documents.insert(segment.docs[entry as usize]);
         ControlFlow::Continue(())
     });
     documents
 }
 
-/// Looks at the live entries in whose texts a token stands, until it has seen enough. A segment that cannot be read is left
-/// out.
-fn each_live(view: &LexicalView, token: &str, mut look: impl FnMut(&SegmentView, u32) -> ControlFlow<()>) {
-    let (postings, _) = view.terms.of(&view.segments, Part::Body, token);
+/// The live chunks of a kind that define each of the names, given as tokens: one list per name.
+pub(crate) fn defining(view: &LexicalView, kind: IndexKind, names: &[String]) -> Vec<Vec<Ranked>> {
+    let code = if kind == IndexKind::Code { CODE } else { 0 };
+    let of = |name: &String| {
+        let mut chunks = Vec::new();
+        each_live(view, Part::Defines, name, |segment, entry| {
+            if segment.packed[entry as usize] & CODE == code {
+                chunks.push(Ranked {
+                    chunk: ChunkId(segment.chunks.get_val(entry) as i64),
+                    score: 0.0,
+                    document: segment.docs[entry as usize],
+                    ordinal: segment.ordinals.get_val(entry) as u32,
+                });
+            }
+            ControlFlow::Continue(())
+        });
+        chunks
+    };
+    names.iter().map(of).collect()
+}
+
+/// Looks at the live entries where a token stands, until it has seen enough. A segment that cannot be read is left out.
+fn each_live(
+    view: &LexicalView,
+    part: Part,
+    token: &str,
+    mut look: impl FnMut(&SegmentView, u32) -> ControlFlow<()>,
+) {
+    let (postings, _) = view.terms.of(&view.segments, part, token);
     for posting in postings.iter() {
         let segment = &view.segments[posting.segment];
         let looked = unpanicked(|| {
-            let reader = segment.reader(Part::Body);
+            let reader = segment.reader(part);
             let mut blocks =
                 reader.read_block_postings_from_terminfo(&posting.info, IndexRecordOption::Basic)?;
             while !blocks.docs().is_empty() {

@@ -22,7 +22,7 @@ use crate::error::IndexError;
 use crate::tokens;
 
 pub(crate) use gather::{Part, Scratch, holders};
-pub(crate) use holding::{documents_with, holding, knows};
+pub(crate) use holding::{defining, documents_with, holding, knows};
 pub(crate) use search::search;
 pub use search::{Bm25, LexicalQuery, QueryTerm};
 pub(crate) use spelling::near;
@@ -32,7 +32,7 @@ pub(crate) use writer::{LexicalWriter, NewDoc, Slot};
 pub(crate) const DIR_NAME: &str = "lexical";
 
 /// Raised when fields or their meaning change; an index of another version is rebuilt.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 /// The name under which our trivial tokenizer is registered.
 const TOKENIZER: &str = "joined";
@@ -45,6 +45,8 @@ pub(crate) struct Fields {
     body: Field,
     /// Tokens of its path.
     path: Field,
+    /// The names that it defines, each as one token.
+    defines: Field,
     chunk: Field,
     doc: Field,
     ordinal: Field,
@@ -74,6 +76,7 @@ impl Fields {
         Fields {
             body: schema.add_text_field("body", tokens(IndexRecordOption::WithFreqs)),
             path: schema.add_text_field("path", tokens(IndexRecordOption::Basic)),
+            defines: schema.add_text_field("defines", tokens(IndexRecordOption::Basic)),
             chunk: schema.add_u64_field(CHUNK, fast.clone()),
             doc: schema.add_u64_field(DOC, fast.clone()),
             ordinal: schema.add_u64_field(ORDINAL, fast.clone()),

@@ -28,6 +28,7 @@ pub(super) struct Posting {
 pub(super) struct Terms {
     body: Mutex<HashMap<Box<str>, Arc<[Posting]>>>,
     path: Mutex<HashMap<Box<str>, Arc<[Posting]>>>,
+    defines: Mutex<HashMap<Box<str>, Arc<[Posting]>>>,
 }
 
 impl Terms {
@@ -41,6 +42,7 @@ impl Terms {
         let known = match part {
             Part::Body => &self.body,
             Part::Path => &self.path,
+            Part::Defines => &self.defines,
         };
         if let Some(postings) = known.lock().unwrap_or_else(PoisonError::into_inner).get(token) {
             return (postings.clone(), false);

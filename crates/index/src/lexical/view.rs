@@ -51,6 +51,7 @@ pub(crate) struct SegmentView {
     deletes: Option<Opstamp>,
     body: Arc<InvertedIndexReader>,
     path: Arc<InvertedIndexReader>,
+    defines: Arc<InvertedIndexReader>,
     pub(crate) chunks: Arc<dyn ColumnValues<u64>>,
     pub(crate) ordinals: Arc<dyn ColumnValues<u64>>,
     /// The document of each entry.
@@ -135,6 +136,7 @@ impl SegmentView {
         match part {
             Part::Body => &self.body,
             Part::Path => &self.path,
+            Part::Defines => &self.defines,
         }
     }
 
@@ -170,6 +172,7 @@ impl SegmentView {
             deletes: meta.delete_opstamp(),
             body: reader.inverted_index(lexical.fields.body)?,
             path: reader.inverted_index(lexical.fields.path)?,
+            defines: reader.inverted_index(lexical.fields.defines)?,
             chunks: numbers(&reader, CHUNK)?,
             ordinals: numbers(&reader, ORDINAL)?,
             docs,

@@ -13,6 +13,7 @@ use tantivy::{BitSet, DocId, IndexWriter, Score, Segment, SegmentReader, Tantivy
 
 use super::merge::Tiers;
 use super::{CHUNK, Fields, GENERATION, Lexical, Payload};
+use crate::definitions::{Family, Strength, definitions};
 use crate::error::IndexError;
 use crate::ids::IdMap;
 use crate::tokens;
@@ -155,6 +156,7 @@ impl Slot {
             fields: self.lexical.fields.clone(),
             body,
             path: self.path_tokens.clone(),
+            defines: self.defined(doc),
             chunk: doc.id.0 as u64,
             doc: doc.doc_id as u64,
             ordinal: doc.ordinal.into(),
@@ -176,6 +178,19 @@ impl Slot {
         Ok(())
     }
 
+    /// The names that a chunk of code defines, as tokens.
+    fn defined(&mut self, doc: &NewDoc<'_>) -> String {
+        let mut names = String::new();
+        if doc.kind == IndexKind::Code {
+            definitions(doc.text, Family::of(doc.path), &mut |found| {
+                if found.strength > Strength::Declared {
+                    tokens::push_name(&doc.text[found.start..found.end], &mut self.scratch, &mut names);
+                }
+            });
+        }
+        names
+    }
+
     fn close(&mut self) -> tantivy::Result<()> {
         if let Some((segment, writer)) = self.open.take() {
             let chunks = writer.max_doc();
@@ -193,6 +208,7 @@ struct ChunkDocument {
     fields: Fields,
     body: String,
     path: String,
+    defines: String,
     chunk: u64,
     doc: u64,
     ordinal: u64,
@@ -208,13 +224,14 @@ enum FieldValue<'a> {
 
 impl Document for ChunkDocument {
     type Value<'a> = FieldValue<'a>;
-    type FieldsValuesIter<'a> = std::array::IntoIter<(Field, FieldValue<'a>), 7>;
+    type FieldsValuesIter<'a> = std::array::IntoIter<(Field, FieldValue<'a>), 8>;
 
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let fields = &self.fields;
         [
             (fields.body, FieldValue::Tokens(&self.body)),
             (fields.path, FieldValue::Tokens(&self.path)),
+            (fields.defines, FieldValue::Tokens(&self.defines)),
             (fields.chunk, FieldValue::Number(self.chunk)),
             (fields.doc, FieldValue::Number(self.doc)),
             (fields.ordinal, FieldValue::Number(self.ordinal)),
@@ -296,6 +313,7 @@ mod tests {
             ordinal: 0,
             kind: IndexKind::Text,
             generation,
+            beside: "",
             path: "a.md",
             text: "alpha",
         };

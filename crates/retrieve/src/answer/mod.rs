@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use index::StoredChunk;
+use index::definitions::{Family, definition_at};
 use model::{ChunkId, Citation, Hit, IndexKind};
 
 use crate::caption::heading_at;
-use crate::definition::is_definition;
 use crate::fuse::name_around;
 use crate::matcher::Matcher;
 use crate::operators::Operators;
@@ -307,7 +307,9 @@ impl Asked {
         let places = self.matcher.find(line);
         places.iter().any(|place| {
             let (start, end) = name_around(text, bytes.start + place.start, bytes.start + place.end);
-            is_definition(text, start, end)
+            let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
+            definition_at(text, line, Family::Other)
+                .is_some_and(|found| (found.start, found.end) == (start, end))
         })
     }
 }

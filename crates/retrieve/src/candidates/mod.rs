@@ -1,7 +1,12 @@
-//! The candidates of one index: what the words find and what the vectors find; of the best of them, the texts.
+//! The candidates of one index: what the words find, what the vectors find, and what comes first wherever it stands. Of the
+//! best of them, the texts.
+//!
+//! How many are found and read does not depend on how many hits are wanted: the first hits of a long answer are those of a
+//! short one.
 
 mod lexical;
 mod names;
+mod sought;
 mod vector;
 
 use std::collections::hash_map::Entry;
@@ -14,7 +19,7 @@ use crate::feedback;
 use crate::filter::CompiledFilter;
 use crate::matcher::{Found, Matcher};
 use crate::parse::Parsed;
-use crate::standing::{Lead, Standing, shortlist, stand};
+use crate::standing::{Lead, Scale, Standing, shortlist, stand};
 use crate::weights::{self, Weights};
 
 /// A chunk that may be a hit, read.
@@ -24,14 +29,16 @@ pub struct Candidate {
     pub standing: Standing,
     /// Where the query's words stand in its text, found once for all that ask.
     pub places: Vec<Found>,
+    /// Neither its words nor its meaning made it a candidate: it is one only if it holds what was sought.
+    pub is_only_sought: bool,
 }
 
 /// What one index offers for a query.
 #[derive(Debug, Default)]
-pub struct Pool {
-    pub candidates: Vec<Candidate>,
-    /// The query could not be embedded, so that only words were searched.
-    pub vector_error: Option<EmbedError>,
+pub(crate) struct Pool<'a> {
+    pub(crate) candidates: Vec<Candidate>,
+    /// Those that were not read, the best first.
+    pub(crate) rest: Vec<(Lead<'a>, Standing)>,
 }
 
 /// What the index asks about each document; none where everything is admitted.
@@ -52,89 +59,129 @@ pub(crate) struct Question<'a> {
     pub(crate) allows: &'a (dyn Fn(&str) -> bool + Sync),
     /// How many chunks each ranking may offer.
     pub(crate) limit: usize,
-    /// How many chunks are read.
-    pub(crate) read: usize,
+    /// Every candidate is read.
+    pub(crate) reads_all: bool,
     pub(crate) weights: &'a Weights,
 }
 
-/// Asks both rankings of one index for their best chunks, and reads the best of those.
-pub(crate) fn gather(question: &Question<'_>, kind: IndexKind) -> Result<Pool, Failure> {
+/// What one index found, before any text is read.
+#[derive(Debug, Default)]
+pub(crate) struct Leads<'a> {
+    leads: Vec<Lead<'a>>,
+    /// The share of the query, by the rarity of its words, that the best candidate by words holds.
+    pub(crate) held: f32,
+    pub(crate) best_cosine: f32,
+    /// What each of the words that carry the meaning weighs by its rarity in the index; all together 1.
+    shares: Vec<f32>,
+    /// The query could not be embedded, so that only words were searched.
+    pub(crate) vector_error: Option<EmbedError>,
+}
+
+impl Leads<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.leads.is_empty()
+    }
+}
+
+/// Asks both rankings of one index for their best chunks.
+pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<Leads<'a>, Failure> {
     let Question { snapshot, embedder, parsed, weights, .. } = *question;
     if question.limit == 0 || snapshot.live_chunks(kind) == 0 {
-        return Ok(Pool::default());
+        return Ok(Leads::default());
     }
     let (vector, vector_error) = match vector::of_query(embedder, kind, question.text) {
         Ok(vector) => (vector, None),
         Err(error) => (None, Some(error)),
     };
+    let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
+    let terms = parsed.query_terms(weights);
+    let (shares, whole) = rarity(snapshot, kind, parsed);
+    let best_lexical;
+    if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
+        let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
+        gathered.find(&terms, limit);
+        best_lexical = gathered.best_lexical();
+        gathered.once_more(limit)?;
+        // As many as both rankings would have offered.
+        let kept: HashSet<ChunkId> =
+            gathered.best(2 * question.limit).into_iter().map(|(_, id)| id).collect();
+        gathered.known.retain(|id, lead| lead.is_sought || kept.contains(id));
+    } else {
+        gathered.find(&terms, question.limit);
+        best_lexical = gathered.best_lexical();
+    }
+    let mut leads: Vec<Lead<'a>> = gathered.known.into_values().collect();
+    if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
+        names::compare(&mut leads, embedder, kind, vector);
+    }
+    let best_cosine = leads.iter().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max);
+    let held = if whole > 0.0 { best_lexical / whole } else { 0.0 };
+    Ok(Leads { leads, held, best_cosine, shares, vector_error })
+}
+
+/// Puts what was found into its order, and reads the best of it.
+pub(crate) fn choose<'a>(
+    question: &'a Question<'a>,
+    kind: IndexKind,
+    found: Leads<'a>,
+    scale: Scale,
+) -> Result<Pool<'a>, Failure> {
+    let Question { parsed, weights, .. } = *question;
     let share = match kind {
         _ if parsed.is_symbol => weights.vector_share_symbol,
         IndexKind::Code => weights.vector_share_code,
         IndexKind::Text => weights.vector_share_text,
     };
-    let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
-    let terms = parsed.query_terms(weights);
-    if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
-        let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
-        gathered.find(&terms, limit);
-        gathered.once_more(limit)?;
-        // As many as both rankings would have offered.
-        let kept: HashSet<ChunkId> =
-            gathered.best(2 * question.limit).into_iter().map(|(_, id)| id).collect();
-        gathered.known.retain(|id, _| kept.contains(id));
-    } else {
-        gathered.find(&terms, question.limit);
-    }
-    let mut leads: Vec<Lead<'_>> = gathered.known.into_values().collect();
-    if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
-        names::compare(&mut leads, embedder, kind, vector);
-    }
-    let standings = stand(leads, share, parsed, weights);
-    // What a text must not hold only the text tells.
-    let read = if question.unwanted.is_some() { standings.len() } else { question.read };
-    let shares = rarity(snapshot, kind, parsed);
-    let words = (question.matcher, shares.as_slice());
-    let chosen = shortlist(standings, read, words, parsed, question.filter.prefix(), weights);
-    Ok(Pool { candidates: look_up(question, &chosen)?, vector_error })
+    let standings = stand(found.leads, share, scale, parsed, weights);
+    let read = if question.reads_all { standings.len() } else { weights.read as usize };
+    let words = (question.matcher, found.shares.as_slice());
+    let (chosen, rest) = shortlist(standings, read, words, parsed, question.filter.prefix(), weights);
+    Ok(Pool { candidates: look_up(question, &chosen)?, rest })
 }
 
-/// What each of the words that carry the meaning weighs by its rarity in the index; all together 1.
-fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> Vec<f32> {
+/// What each of the words that carry the meaning weighs by its rarity in the index, all together 1; and what a chunk with
+/// all of them would score about.
+fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> (Vec<f32>, f32) {
     let chunks = snapshot.live_chunks(kind) as f32;
+    let mut whole = 0.0;
     let mut shares: Vec<f32> = parsed
         .content_terms()
         .iter()
         .map(|term| {
             let forms = term.variants.iter().chain([&term.token]);
             let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
-            if holders == 0.0 {
-                return 0.0;
-            }
             let holders = holders.min(chunks);
-            term.weight * (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln()
+            let weight = term.weight * (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln();
+            whole += weight;
+            if holders == 0.0 { 0.0 } else { weight }
         })
         .collect();
     let sum: f32 = shares.iter().sum();
     if sum > 0.0 {
         shares.iter_mut().for_each(|share| *share /= sum);
     }
-    shares
+    (shares, whole)
 }
 
 /// Reads the chunks, and finds the query's words in them.
-fn look_up(question: &Question<'_>, chosen: &[(Lead<'_>, Standing)]) -> Result<Vec<Candidate>, Failure> {
+pub(crate) fn look_up(
+    question: &Question<'_>,
+    chosen: &[(Lead<'_>, Standing)],
+) -> Result<Vec<Candidate>, Failure> {
     let ids: Vec<ChunkId> = chosen.iter().map(|(lead, _)| lead.id).collect();
     let chunks = question.snapshot.chunks(&ids).map_err(Failure::from)?;
     // They come in the order asked for, but some may be gone.
     let mut standings = chosen.iter();
     let mut candidates = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let Some((_, standing)) = standings.find(|(lead, _)| lead.id == chunk.id) else { break };
+        let Some((lead, standing)) = standings.find(|(lead, _)| lead.id == chunk.id) else { break };
         if question.unwanted.is_some_and(|words| !words.find(&chunk.text).is_empty()) {
             continue;
         }
         let places = question.matcher.find(&chunk.text);
-        candidates.push(Candidate { chunk, standing: *standing, places });
+        let is_near = standing.cosine >= question.weights.vector_floor;
+        let is_only_sought = lead.is_sought && lead.lexical.is_none() && !is_near;
+        candidates.push(Candidate { chunk, standing: *standing, places, is_only_sought });
     }
     Ok(candidates)
 }
@@ -151,7 +198,7 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Meets the chunks that hold one of the terms and those near in meaning.
+    /// Meets the chunks that hold one of the terms, those that hold what is sought, and those near in meaning.
     fn find(&mut self, terms: &[QueryTerm], limit: usize) {
         let Question { snapshot, filter, weights, .. } = *self.question;
         for ranked in lexical::candidates(snapshot, self.kind, terms, filter, limit) {
@@ -159,6 +206,7 @@ impl<'a> Gathered<'a> {
                 lead.lexical = Some(ranked.score);
             }
         }
+        self.seek();
         for ranked in self.nearest(limit) {
             // The far ones are left at once.
             let is_near = ranked.score >= weights.vector_floor;
@@ -210,23 +258,24 @@ impl<'a> Gathered<'a> {
 
     /// The lead of a chunk; none if it may not be shown.
     fn meet(&mut self, ranked: &Ranked) -> Option<&mut Lead<'a>> {
+        let path = self.path(ranked.document)?;
         match self.known.entry(ranked.chunk) {
             Entry::Occupied(known) => Some(known.into_mut()),
-            Entry::Vacant(unknown) => {
-                let Question { snapshot, allows, .. } = *self.question;
-                let path = self.paths.entry(ranked.document).or_insert_with(|| {
-                    snapshot.document(ranked.document).map(|(path, _)| path).filter(|path| allows(path))
-                });
-                Some(unknown.insert(Lead {
-                    id: ranked.chunk,
-                    path: (*path)?,
-                    ordinal: ranked.ordinal,
-                    lexical: None,
-                    cosine: None,
-                    called: 0.0,
-                }))
-            }
+            Entry::Vacant(unknown) => Some(unknown.insert(Lead::new(ranked.chunk, path, ranked.ordinal))),
         }
+    }
+
+    /// The path of a document; none if it may not be shown.
+    fn path(&mut self, document: u32) -> Option<&'a str> {
+        let Question { snapshot, allows, .. } = *self.question;
+        *self
+            .paths
+            .entry(document)
+            .or_insert_with(|| snapshot.document(document).map(|(path, _)| path).filter(|path| allows(path)))
+    }
+
+    fn best_lexical(&self) -> f32 {
+        self.known.values().filter_map(|lead| lead.lexical).fold(0.0_f32, f32::max)
     }
 
     /// The best so far, by words and vectors together.

@@ -17,6 +17,7 @@ mod hanging;
 mod indexing;
 mod load;
 mod model_view;
+mod ranking;
 mod repo;
 mod secrets;
 mod sessions;
