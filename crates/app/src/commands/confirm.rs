@@ -1,10 +1,8 @@
 //! Questions with yes and no, for what should not happen by accident.
 
-use std::io::{self, IsTerminal};
-
 use crate::config::Loaded;
 use crate::exit::Exit;
-use crate::print;
+use crate::print::prompt::{self, Terminal};
 
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +18,9 @@ pub(crate) fn ask(loaded: &Loaded, yes: bool, question: &str) -> Result<Answer, 
     if yes {
         return Ok(Answer::Yes);
     }
-    let output = &loaded.settings.output;
-    if output.json || output.non_interactive || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !prompt::is_interactive(&loaded.settings.output) {
         return Ok(Answer::Unasked);
     }
-    print::err(&format!("{question} [y/N] "));
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    let agreed = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    let agreed = prompt::confirm(&mut Terminal, &format!("{question} [y/N] "))?;
     Ok(if agreed { Answer::Yes } else { Answer::No })
 }

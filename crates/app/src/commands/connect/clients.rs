@@ -186,6 +186,22 @@ const SERVERS: Format = Format::Json(&["mcpServers"]);
 const ENV: Option<&str> = Some("${env:{}}");
 const SHELL: Option<&str> = Some("${{}}");
 
+/// What most clients have in common: JSON with `mcpServers`, a command or an address, and nothing else.
+const COMMON: Client = Client {
+    id: "",
+    aliases: &[],
+    title: "",
+    user: Place::Nowhere,
+    project: None,
+    format: SERVERS,
+    stdio: start,
+    http: Some(|remote| reach("url", remote)),
+    variable: None,
+    open_folder: OpenFolder::Unknown,
+    command: None,
+    link: None,
+};
+
 pub(crate) const CLIENTS: &[Client] = &[
     Client {
         id: "claude",
@@ -193,36 +209,26 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Claude Code",
         user: Place::Variable("CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"),
         project: Some(".mcp.json"),
-        format: SERVERS,
         stdio: |launch| typed("stdio", start(launch)),
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
         command: Some(Command::Claude),
-        link: None,
+        ..COMMON
     },
     Client {
         id: "claude-desktop",
-        aliases: &[],
         title: "Claude Desktop",
         user: Place::Application("Claude/claude_desktop_config.json"),
-        project: None,
-        format: SERVERS,
-        stdio: start,
         http: None,
-        variable: None,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "codex",
-        aliases: &[],
         title: "OpenAI Codex",
         user: Place::Variable("CODEX_HOME", "config.toml", ".codex/config.toml"),
         project: Some(".codex/config.toml"),
         format: Format::Toml("mcp_servers"),
-        stdio: start,
         http: Some(|remote| {
             let mut entry = json!({ "url": remote.url });
             if let Some(variable) = &remote.token_variable {
@@ -230,24 +236,19 @@ pub(crate) const CLIENTS: &[Client] = &[
             }
             entry
         }),
-        variable: None,
         open_folder: OpenFolder::CurrentFolder,
         command: Some(Command::Codex),
-        link: None,
+        ..COMMON
     },
     Client {
         id: "cursor",
-        aliases: &[],
         title: "Cursor",
         user: Place::Home(".cursor/mcp.json"),
         project: Some(".cursor/mcp.json"),
-        format: SERVERS,
-        stdio: start,
-        http: Some(|remote| reach("url", remote)),
         variable: ENV,
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
-        command: None,
         link: Some(Link::Cursor),
+        ..COMMON
     },
     Client {
         id: "vscode",
@@ -262,10 +263,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
         command: Some(Command::Code("code")),
         link: Some(Link::VsCode("vscode")),
+        ..COMMON
     },
     Client {
         id: "vscode-insiders",
-        aliases: &[],
         title: "Visual Studio Code Insiders",
         user: Place::Application("Code - Insiders/User/mcp.json"),
         project: Some(".vscode/mcp.json"),
@@ -276,6 +277,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
         command: Some(Command::Code("code-insiders")),
         link: Some(Link::VsCode("vscode-insiders")),
+        ..COMMON
     },
     Client {
         id: "copilot",
@@ -283,57 +285,39 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "GitHub Copilot CLI",
         user: Place::Home(".copilot/mcp-config.json"),
         project: Some(".github/mcp.json"),
-        format: SERVERS,
         stdio: |launch| with_all_tools(typed("local", start(launch))),
         http: Some(|remote| with_all_tools(typed("http", reach("url", remote)))),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
         command: Some(Command::Copilot),
-        link: None,
+        ..COMMON
     },
     Client {
         id: "windsurf",
-        aliases: &[],
         title: "Windsurf",
         user: Place::Home(".codeium/windsurf/mcp_config.json"),
-        project: None,
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| reach("serverUrl", remote)),
         variable: ENV,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "zed",
-        aliases: &[],
         title: "Zed",
         user: Place::Config("zed/settings.json"),
         project: Some(".zed/settings.json"),
         format: Format::Json(&["context_servers"]),
-        stdio: start,
-        http: Some(|remote| reach("url", remote)),
-        variable: None,
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "cline",
-        aliases: &[],
         title: "Cline",
         user: Place::Application(
             "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         ),
-        project: None,
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| typed("streamableHttp", reach("url", remote))),
         variable: ENV,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "roo",
@@ -343,13 +327,10 @@ pub(crate) const CLIENTS: &[Client] = &[
             "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
         ),
         project: Some(".roo/mcp.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| typed("streamable-http", reach("url", remote))),
         variable: ENV,
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "kilo",
@@ -357,17 +338,13 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Kilo Code",
         user: Place::Application("Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"),
         project: Some(".kilocode/mcp.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| typed("streamable-http", reach("url", remote))),
         variable: ENV,
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "continue",
-        aliases: &[],
         title: "Continue",
         user: Place::Home(".continue/mcpServers/NAME.yaml"),
         project: Some(".continue/mcpServers/NAME.yaml"),
@@ -382,8 +359,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         variable: Some("${{ secrets.{} }}"),
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "gemini",
@@ -391,13 +367,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Gemini CLI",
         user: Place::Home(".gemini/settings.json"),
         project: Some(".gemini/settings.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| reach("httpUrl", remote)),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "qwen",
@@ -405,17 +378,13 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Qwen Code",
         user: Place::Home(".qwen/settings.json"),
         project: Some(".qwen/settings.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| reach("httpUrl", remote)),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "opencode",
-        aliases: &[],
         title: "OpenCode",
         user: Place::Config("opencode/opencode.json"),
         project: Some("opencode.json"),
@@ -431,12 +400,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         variable: Some("{env:{}}"),
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "crush",
-        aliases: &[],
         title: "Crush",
         user: Place::Config("crush/crush.json"),
         project: Some("crush.json"),
@@ -445,15 +412,12 @@ pub(crate) const CLIENTS: &[Client] = &[
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: Some("${}"),
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "goose",
-        aliases: &[],
         title: "Goose",
         user: Place::Config("goose/config.yaml"),
-        project: None,
         format: Format::Yaml("extensions"),
         stdio: |launch| {
             json!({
@@ -480,22 +444,14 @@ pub(crate) const CLIENTS: &[Client] = &[
         }),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "lmstudio",
         aliases: &["lm-studio"],
         title: "LM Studio",
         user: Place::Home(".lmstudio/mcp.json"),
-        project: None,
-        format: SERVERS,
-        stdio: start,
-        http: Some(|remote| reach("url", remote)),
-        variable: None,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "junie",
@@ -503,55 +459,35 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "JetBrains Junie",
         user: Place::Home(".junie/mcp/mcp.json"),
         project: Some(".junie/mcp/mcp.json"),
-        format: SERVERS,
-        stdio: start,
         http: None,
-        variable: None,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "amp",
-        aliases: &[],
         title: "Amp",
         user: Place::Config("amp/settings.json"),
         project: Some(".amp/settings.json"),
         format: Format::Json(&["amp.mcpServers"]),
-        stdio: start,
-        http: Some(|remote| reach("url", remote)),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
         command: Some(Command::Amp),
-        link: None,
+        ..COMMON
     },
     Client {
         id: "warp",
-        aliases: &[],
         title: "Warp",
         user: Place::Home(".warp/.mcp.json"),
         project: Some(".warp/.mcp.json"),
-        format: SERVERS,
-        stdio: start,
-        http: Some(|remote| reach("url", remote)),
         variable: SHELL,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "kiro",
-        aliases: &[],
         title: "Kiro",
         user: Place::Home(".kiro/settings/mcp.json"),
         project: Some(".kiro/settings/mcp.json"),
-        format: SERVERS,
-        stdio: start,
-        http: Some(|remote| reach("url", remote)),
         variable: SHELL,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "amazonq",
@@ -559,41 +495,25 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Amazon Q Developer",
         user: Place::Home(".aws/amazonq/mcp.json"),
         project: Some(".amazonq/mcp.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| typed("http", reach("url", remote))),
-        variable: None,
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "antigravity",
-        aliases: &[],
         title: "Google Antigravity",
         user: Place::Home(".gemini/antigravity/mcp_config.json"),
-        project: None,
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| reach("serverUrl", remote)),
-        variable: None,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "mcporter",
-        aliases: &[],
         title: "mcporter",
         user: Place::Home(".mcporter/mcporter.json"),
         project: Some("config/mcporter.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| reach("baseUrl", remote)),
         variable: SHELL,
-        open_folder: OpenFolder::Unknown,
-        command: None,
-        link: None,
+        ..COMMON
     },
     Client {
         id: "generic",
@@ -601,13 +521,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Any other client",
         user: Place::Nowhere,
         project: Some(".mcp.json"),
-        format: SERVERS,
-        stdio: start,
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: Some("<token>"),
         open_folder: OpenFolder::CurrentFolder,
-        command: None,
-        link: None,
+        ..COMMON
     },
 ];
 
