@@ -308,6 +308,7 @@ fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
     }
     PolicyConfig {
         path_excludes,
+        index_excludes: settings.ingest.excludes.clone(),
         secret_patterns: secret_patterns(settings),
         max_file_bytes: settings.ingest.max_file_bytes,
         max_bytes_by_type: settings.ingest.max_bytes_by_type.clone(),
