@@ -90,11 +90,14 @@ impl Cited {
         };
         if !is_found {
             // What a search for the quote meets before it meets this passage.
-            let earlier = match chunk.span {
-                Span::Lines { .. } if exact => Vec::new(),
-                _ => index.earlier_in_place(chunk.id)?,
+            let earlier = index.earlier_in_place(chunk.id)?;
+            let begin = match chunk.span {
+                Span::Lines { .. } if exact => before,
+                _ => 0,
             };
-            let above = &text[..text.floor_char_boundary(before)];
+            let first = shown.lines().next().unwrap_or_default().trim();
+            let until = before + of_line.find(first).unwrap_or(0);
+            let above = text.get(begin..until).unwrap_or_default();
             let met = |quote: &str| {
                 find_words(above, quote).is_some()
                     || earlier.iter().any(|text| find_words(text, quote).is_some())

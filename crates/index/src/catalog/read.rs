@@ -238,7 +238,7 @@ impl Catalog {
         })
     }
 
-    /// The chunks before this one that belong to the same place of its document, in order.
+    /// The chunks before this one that reach into the same page, time or lines of its document, the nearest first.
     pub(crate) fn earlier_in_place(&self, id: ChunkId) -> Result<Vec<ChunkId>, IndexError> {
         self.with_reader(|reader| {
             let mut statement = reader.conn.prepare_cached(
@@ -246,7 +246,7 @@ impl Catalog {
                  JOIN chunks b ON b.rep_id = c.rep_id AND b.ordinal < c.ordinal AND b.deleted = 0 \
                  JOIN spans t ON t.chunk_id = b.chunk_id \
                  WHERE c.chunk_id = ?1 AND t.extra_json IS s.extra_json AND t.span_kind = s.span_kind \
-                 AND (s.span_kind = 'lines' OR t.start = s.start) ORDER BY b.ordinal DESC LIMIT 64",
+                 AND t.\"end\" >= s.start ORDER BY b.ordinal DESC LIMIT 64",
             )?;
             let rows = statement.query_map([id.0], |row| Ok(ChunkId(row.get(0)?)))?;
             rows.collect()

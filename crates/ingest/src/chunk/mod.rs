@@ -136,7 +136,15 @@ pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptio
                 text: cut.text,
             };
             let ordinal = chunks.len() as u32;
-            chunks.push(identify(path, IndexKind::Text, ordinal, cut, Some(unit.pointer.clone()), None, heading));
+            chunks.push(identify(
+                path,
+                IndexKind::Text,
+                ordinal,
+                cut,
+                Some(unit.pointer.clone()),
+                None,
+                heading,
+            ));
         }
     }
     chunks
