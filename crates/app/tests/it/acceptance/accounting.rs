@@ -52,8 +52,8 @@ fn hostile() -> Folder {
     let whole = gzip(&tar(&[("in.txt", b'0', &b"The otter swims. ".repeat(600))]));
     folder.write("damaged.tar.gz", &whole[..whole.len() / 2]);
     folder.write("report.pdf", text_pages(&["The lighthouse was built in 1893."]));
-    folder.write("other.tar.bz2", b"BZh91AY&SY");
-    folder.write("other.tar.xz", b"\xFD7zXZ\0\0\x04");
+    folder.write("other.tar.bz2", b"BZh91AY&SY\0\x01\x02\xFF\xFE\0");
+    folder.write("other.tar.xz", b"\xFD7zXZ\0\0\x04\xE6\xD6\xB4F");
     folder.write("print.ps", "%!PS-Adobe-3.0\n%%Pages: 1\n(The otter swims) show\nshowpage\n");
     folder.write("secret.md", format!("key: {}\n", ["AKIA", "FAKEFAKEFAKE", "FAKE"].concat()));
     let mut link = file("link", "/etc/passwd");
