@@ -9,9 +9,10 @@
     reason = "directories are opened below the root's descriptor; files never are"
 )]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -318,7 +319,8 @@ impl<'g> Tree<'g> {
         let real = self.root.real_path(rel).ok()?;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let target =
-            open_beneath(self.root, real.as_str().as_bytes(), OFlags::PATH | OFlags::CLOEXEC, resolve).ok()?;
+            open_beneath(self.root, real.as_str().as_bytes(), OFlags::PATH | OFlags::CLOEXEC, resolve)
+                .ok()?;
         Some((real, rustix::fs::fstat(&target).ok()?))
     }
 

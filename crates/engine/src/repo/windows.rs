@@ -78,7 +78,8 @@ impl Windows {
         let of = |start: u32, end: u32| {
             lines.get(start as usize - 1..end.min(total) as usize).unwrap_or_default().join("\n")
         };
-        let (start_line, end_line) = self.around(shown_at(&lines, &hit), total);
+        let first = shown_at(&lines, &hit);
+        let (start_line, end_line) = self.around(first, total);
         let window = of(start_line, end_line);
         if window.len() <= LARGEST_BYTES {
             let mut identity = blake3::Hasher::new();
@@ -86,15 +87,41 @@ impl Windows {
             identity.update(&start_line.to_le_bytes()).update(&end_line.to_le_bytes());
             identity.update(window.as_bytes());
             let chunk_id = format!("{:014x}", ChunkId::from_digest(identity.finalize().as_bytes()).0);
-            return Some(RepoHit { start_line, end_line, chunk_id, ..hit });
+            let snippet = within(&hit.snippet, first, end_line);
+            return Some(RepoHit { start_line, end_line, chunk_id, snippet, ..hit });
         }
         (of(hit.start_line, hit.end_line).len() <= LARGEST_BYTES).then_some(hit)
     }
 }
 
+/// A snippet that begins at a line, without the lines behind the end of its window.
+fn within(snippet: &str, first: u32, end: u32) -> String {
+    let body = retrieve::caption::without_caption(snippet);
+    let caption = &snippet[..snippet.len() - body.len()];
+    let room = end.saturating_sub(first) as usize + 1;
+    let count = body.matches('\n').count() + 1;
+    if count <= room {
+        return snippet.to_owned();
+    }
+    let last = first + count as u32 - 1;
+    let caption = caption.replace(&format!("L{first}-L{last}"), &format!("L{first}-L{end}"));
+    let cut: Vec<&str> = body.split('\n').take(room).collect();
+    format!("{caption}{}", cut.join("\n"))
+}
+
 /// The line of the file that the snippet shows first; the first line of the hit where it cannot be told.
 fn shown_at(lines: &[&str], hit: &RepoHit) -> u32 {
-    let shown = hit.snippet.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    // A caption says it itself: `@@ L120-L128 @@ …`.
+    let caption = hit.snippet.strip_prefix(retrieve::caption::MARK).and_then(|rest| rest.split_once(" @@"));
+    let first = caption.and_then(|(place, _)| {
+        let lines = place.rsplit(", ").next()?.strip_prefix('L')?;
+        lines.split('-').next()?.parse::<u32>().ok()
+    });
+    if let Some(first) = first.filter(|first| (hit.start_line..=hit.end_line).contains(first)) {
+        return first;
+    }
+    let text = retrieve::caption::without_caption(&hit.snippet);
+    let shown = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let among = (hit.start_line..=hit.end_line).find(|number| {
         lines.get(*number as usize - 1).is_some_and(|line| !shown.is_empty() && line.trim() == shown)
     });
@@ -143,6 +170,15 @@ mod tests {
             cited.iter().map(|hit| (hit.path.as_str(), hit.start_line, hit.end_line)).collect();
         assert_eq!(ranges, [("a.md", 171, 370), ("a.md", 341, 500), ("a.py", 7, 9)]);
         assert_ne!(cited[0].chunk_id, cited[1].chunk_id);
+    }
+
+    #[test]
+    fn a_snippet_ends_with_its_window() {
+        assert_eq!(
+            super::within("@@ L198-L203 @@ x\na\nb\nc\nd\ne\nf", 198, 200),
+            "@@ L198-L200 @@ x\na\nb\nc"
+        );
+        assert_eq!(super::within("a\nb", 199, 200), "a\nb");
     }
 
     #[test]
