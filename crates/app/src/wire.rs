@@ -308,6 +308,7 @@ fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
     }
     PolicyConfig {
         path_excludes,
+        index_excludes: settings.ingest.excludes.clone(),
         secret_patterns: secret_patterns(settings),
         secret_level: settings.security.secret_level,
         allow: settings.security.allow.clone(),

@@ -71,7 +71,12 @@ pub const ERROR_CODES: &[ErrorRow] = &[
     row(ErrorCode::Forbidden, ErrorKind::Input, 403, "The path or its content is withheld by policy."),
     row(ErrorCode::PathOutsideRoot, ErrorKind::Input, 403, "The path leaves the root directory."),
     row(ErrorCode::FileNotFound, ErrorKind::Input, 404, "There is no such file."),
-    row(ErrorCode::DocTypeUnsupported, ErrorKind::Input, 415, "This kind of document has no such view."),
+    row(
+        ErrorCode::DocTypeUnsupported,
+        ErrorKind::Input,
+        415,
+        "This kind of document has no text or no such view, or the path names a folder, a FIFO or another thing that is no file.",
+    ),
     row(ErrorCode::ConfigInvalid, ErrorKind::Index, 500, "The configuration has an error."),
     row(ErrorCode::StoreCorrupt, ErrorKind::Index, 500, "The index is damaged."),
     row(ErrorCode::IndexVersionMismatch, ErrorKind::Index, 500, "The index was made by a newer version."),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::rc::Rc;
 
-use model::{RelPath, SkipReason};
+use model::{IgnoreRule, RelPath, SkipReason};
 use policy::Guard;
 use rustix::fs::FileType;
 
@@ -20,8 +20,11 @@ pub enum Examined {
         size: u64,
         mtime_ns: i64,
     },
-    /// The policy or an ignore file leaves it out, or a directory that holds it.
-    Ignored,
+    /// A rule leaves it out, or a directory that holds it. Without a rule, it stands below something that the walk
+    /// lists and does not enter.
+    Ignored {
+        rule: Option<IgnoreRule>,
+    },
     /// Nothing is there.
     Gone,
     /// A directory that the walk would enter.
@@ -59,15 +62,17 @@ impl<'g> Examiner<'g> {
         answer
     }
 
-    /// Whether the ignore files that hold where a file lies leave out a path within it, as if it were a directory: a member
-    /// of an archive.
-    pub fn ignores_within(&mut self, file: &RelPath, inner: &RelPath) -> bool {
+    /// The rule of the ignore files that hold where a file lies that leaves out a path within it, as if it were a
+    /// directory: a member of an archive.
+    pub fn rule_within(&mut self, file: &RelPath, inner: &RelPath) -> Option<IgnoreRule> {
         let file = file.as_str().as_bytes();
         let slash = file.iter().rposition(|byte| *byte == b'/');
-        let Ok(dir) = self.directory(slash.map_or(b"", |slash| &file[..slash])) else { return true };
+        // A folder that cannot be looked at any more has no rules; its archive was read before.
+        let dir = self.directory(slash.map_or(b"", |slash| &file[..slash])).ok()?;
         let path = crate::tree::join(file, inner.as_str().as_bytes());
         let mut ends = (file.len() + 1..path.len()).filter(|at| path[*at] == b'/');
-        ends.any(|end| dir.rules.ignores(&path[..end], true)) || dir.rules.ignores(&path, false)
+        ends.find_map(|end| dir.rules.rule_against(&path[..end], true))
+            .or_else(|| dir.rules.rule_against(&path, false))
     }
 
     fn look(&mut self, path: &[u8]) -> Examined {
@@ -78,13 +83,16 @@ impl<'g> Examiner<'g> {
         };
         match self.judge(&dir, path) {
             Judged::Enter(_) => Examined::Directory,
-            Judged::Ignored => Examined::Ignored,
-            Judged::Gone => Examined::Gone,
+            Judged::Ignored { rule, .. } => Examined::Ignored { rule: Some(rule) },
+            Judged::Gone | Judged::Unwanted => Examined::Gone,
             Judged::Found(Found::File(file)) => Examined::File(file),
             Judged::Found(Found::Skipped { reason, size, mtime_ns, .. }) => {
                 Examined::Skipped { reason, size, mtime_ns }
             }
-            Judged::Found(Found::Failed { message, .. }) => Examined::Failed { message },
+            Judged::Found(Found::Failed { message, .. } | Found::RulesUnread { message, .. }) => {
+                Examined::Failed { message }
+            }
+            Judged::Found(Found::Ignored { rule, .. }) => Examined::Ignored { rule: Some(rule) },
         }
     }
 
@@ -139,16 +147,21 @@ impl<'g> Examiner<'g> {
     fn enter(&self, judged: Judged) -> Result<Rc<Inside>, Examined> {
         let place = match judged {
             Judged::Enter(place) => place,
-            Judged::Gone | Judged::Found(Found::File(_)) => return Err(Examined::Gone),
-            Judged::Ignored | Judged::Found(Found::Skipped { .. }) => return Err(Examined::Ignored),
-            Judged::Found(Found::Failed { message, .. }) => return Err(Examined::Failed { message }),
+            Judged::Gone | Judged::Unwanted | Judged::Found(Found::File(_)) => return Err(Examined::Gone),
+            Judged::Ignored { rule, .. } | Judged::Found(Found::Ignored { rule, .. }) => {
+                return Err(Examined::Ignored { rule: Some(rule) });
+            }
+            Judged::Found(Found::Skipped { .. }) => return Err(Examined::Ignored { rule: None }),
+            Judged::Found(Found::Failed { message, .. } | Found::RulesUnread { message, .. }) => {
+                return Err(Examined::Failed { message });
+            }
         };
         match self.tree.enter(&place) {
             // Rules that cannot be read are the walk's to report.
             Ok(dir) => Ok(Rc::new(self.tree.inside(place, &dir, self.tree.rule_files(&dir), &mut |_| {}))),
             Err(NoEntry::Gone) => Err(Examined::Gone),
             Err(NoEntry::Found(Found::Failed { message, .. })) => Err(Examined::Failed { message }),
-            Err(NoEntry::Found(_)) => Err(Examined::Ignored),
+            Err(NoEntry::Found(_)) => Err(Examined::Ignored { rule: None }),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! `[[:alpha:]]`, and because building automata for each of a thousand ignore files costs more than the walk.
 //! Matching never backtracks further than the last star of each kind, so no pattern can make it slow.
 
+use model::IgnoreRule;
+
 /// What an ignore file says about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -15,14 +17,37 @@ pub(crate) enum Verdict {
 /// One parsed ignore file.
 #[derive(Debug)]
 pub(crate) struct IgnoreFile {
+    /// Its path from the root.
+    source: Box<str>,
     patterns: Vec<Pattern>,
+}
+
+/// The pattern of an ignore file that decided about a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decision<'f> {
+    pub(crate) verdict: Verdict,
+    file: &'f IgnoreFile,
+    pattern: &'f Pattern,
+}
+
+impl Decision<'_> {
+    /// The pattern as a person finds it in the file.
+    pub(crate) fn rule(&self) -> IgnoreRule {
+        IgnoreRule::IgnoreFile {
+            file: self.file.source.to_string(),
+            line: self.pattern.line,
+            pattern: String::from_utf8_lossy(&self.pattern.text).into_owned(),
+        }
+    }
 }
 
 impl IgnoreFile {
     /// Reads a whole file. Lines that can match nothing are left out; none is an error, as in git.
-    pub(crate) fn parse(bytes: &[u8]) -> IgnoreFile {
+    pub(crate) fn parse(source: &str, bytes: &[u8]) -> IgnoreFile {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        IgnoreFile { patterns: bytes.split(|byte| *byte == b'\n').filter_map(Pattern::parse).collect() }
+        let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+        let patterns = lines.filter_map(|(number, line)| Pattern::parse(number, line)).collect();
+        IgnoreFile { source: source.into(), patterns }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -31,14 +56,19 @@ impl IgnoreFile {
 
     /// The last pattern that matches decides. `path` is relative to the ignore file's directory and ends
     /// in `name`.
-    pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
-        let last = self.patterns.iter().rev().find(|pattern| pattern.matches(path, name, is_dir))?;
-        Some(if last.keep { Verdict::Keep } else { Verdict::Ignore })
+    pub(crate) fn decide(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Decision<'_>> {
+        let pattern = self.patterns.iter().rev().find(|pattern| pattern.matches(path, name, is_dir))?;
+        let verdict = if pattern.keep { Verdict::Keep } else { Verdict::Ignore };
+        Some(Decision { verdict, file: self, pattern })
     }
 }
 
 #[derive(Debug)]
 struct Pattern {
+    /// Counted from 1.
+    line: u32,
+    /// As it is written, without blanks at its end.
+    text: Box<[u8]>,
     keep: bool,
     dirs_only: bool,
     body: Body,
@@ -59,7 +89,7 @@ enum Body {
 }
 
 impl Pattern {
-    fn parse(line: &[u8]) -> Option<Pattern> {
+    fn parse(number: u32, line: &[u8]) -> Option<Pattern> {
         if line.first() == Some(&b'#') {
             return None;
         }
@@ -67,6 +97,7 @@ impl Pattern {
         // Git's lines are C strings.
         let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
         let line = without_trailing_spaces(line);
+        let text = line;
         let (keep, line) = match line.strip_prefix(b"!") {
             Some(rest) => (true, rest),
             None => (false, line),
@@ -79,7 +110,7 @@ impl Pattern {
             return None;
         }
         let body = if line.contains(&b'/') { Self::path_body(line)? } else { Self::name_body(line)? };
-        Some(Pattern { keep, dirs_only, body })
+        Some(Pattern { line: number, text: text.into(), keep, dirs_only, body })
     }
 
     fn name_body(line: &[u8]) -> Option<Body> {
@@ -367,7 +398,8 @@ mod tests {
             None => (path, false),
         };
         let name = path.rsplit('/').next().unwrap_or_default();
-        IgnoreFile::parse(rules.as_bytes()).verdict(path.as_bytes(), name.as_bytes(), is_dir)
+        let file = IgnoreFile::parse(".gitignore", rules.as_bytes());
+        file.decide(path.as_bytes(), name.as_bytes(), is_dir).map(|decision| decision.verdict)
     }
 
     #[track_caller]
@@ -416,6 +448,13 @@ mod tests {
     fn the_last_match_wins() {
         assert_eq!(verdict("*.log\n!keep.log\n", "a/keep.log"), Some(Verdict::Keep));
         assert_eq!(verdict("!keep.log\n*.log\n", "keep.log"), Some(Verdict::Ignore));
+    }
+
+    #[test]
+    fn a_decision_names_its_line_as_it_is_written() {
+        let file = IgnoreFile::parse("sub/.gitignore", b"# all\n\n!keep\n/* \r\n");
+        let rule = file.decide(b"x", b"x", false).unwrap().rule();
+        assert_eq!(rule.to_string(), "sub/.gitignore line 4 (/*)");
     }
 
     #[test]

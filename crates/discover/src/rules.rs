@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::gitignore::{IgnoreFile, Verdict};
+use model::IgnoreRule;
+
+use crate::gitignore::{Decision, IgnoreFile, Verdict};
 
 /// A chain of ignore files, the nearest first. Directories without ignore files share their parent's.
 #[derive(Debug, Default)]
@@ -46,27 +48,37 @@ impl Rules {
     /// Whether a path (from the root, directly inside this directory) is left out. As with ripgrep, what any
     /// `.ignore` file says outranks every `.gitignore`; among files of one name the nearest outranks.
     pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+        self.decide(path, is_dir).is_some_and(|decision| decision.verdict == Verdict::Ignore)
+    }
+
+    /// The rule that leaves a path out, if one does.
+    pub(crate) fn rule_against(&self, path: &[u8], is_dir: bool) -> Option<IgnoreRule> {
+        let decision = self.decide(path, is_dir)?;
+        (decision.verdict == Verdict::Ignore).then(|| decision.rule())
+    }
+
+    fn decide(&self, path: &[u8], is_dir: bool) -> Option<Decision<'_>> {
         let name = path.iter().rposition(|byte| *byte == b'/').map_or(path, |slash| &path[slash + 1..]);
         if self.any_ignore {
             for rules in self.chain() {
                 if let Some(file) = &rules.ignore
-                    && let Some(verdict) = file.verdict(&path[rules.base..], name, is_dir)
+                    && let Some(decision) = file.decide(&path[rules.base..], name, is_dir)
                 {
-                    return verdict == Verdict::Ignore;
+                    return Some(decision);
                 }
             }
         }
         for rules in self.chain() {
             if let Some(file) = &rules.gitignore
-                && let Some(verdict) = file.verdict(&path[rules.base..], name, is_dir)
+                && let Some(decision) = file.decide(&path[rules.base..], name, is_dir)
             {
-                return verdict == Verdict::Ignore;
+                return Some(decision);
             }
             if rules.repository {
                 break;
             }
         }
-        false
+        None
     }
 
     fn chain(&self) -> impl Iterator<Item = &Rules> {
@@ -92,7 +104,7 @@ mod tests {
     use crate::gitignore::IgnoreFile;
 
     fn file(text: &str) -> Option<IgnoreFile> {
-        Some(IgnoreFile::parse(text.as_bytes()))
+        Some(IgnoreFile::parse(".gitignore", text.as_bytes()))
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::path::MAX_PATH_BYTES;
-use model::{RelPath, SkipReason};
+use model::{IgnoreRule, RelPath, SkipReason};
 use policy::{Guard, Policy, Root};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -49,6 +49,13 @@ pub(crate) struct Place {
     device: u64,
 }
 
+impl Place {
+    /// A directory further down, without the rules on the way to it.
+    pub(crate) fn at(self, path: &[u8]) -> Place {
+        Place { path: path.to_owned(), ..self }
+    }
+}
+
 /// A directory that was opened.
 pub(crate) struct OpenDir {
     pub(crate) fd: OwnedFd,
@@ -75,8 +82,13 @@ pub(crate) struct RuleFiles {
 pub(crate) enum Judged {
     Found(Found),
     Enter(Place),
-    /// Left out by the policy or by an ignore file, and not mentioned.
-    Ignored,
+    /// Left out by a rule of the policy or of an ignore file.
+    Ignored {
+        rule: IgnoreRule,
+        is_dir: bool,
+    },
+    /// Not what was asked for.
+    Unwanted,
     /// It was there when listed and is no more.
     Gone,
 }
@@ -150,9 +162,9 @@ impl<'g> Tree<'g> {
             if !present {
                 return None;
             }
-            read_ignore_file(dir, name).unwrap_or_else(|message| {
-                let path = join(&place.path, name.to_bytes());
-                report(Found::Failed { display: display(&path), message });
+            let source = display(&join(&place.path, name.to_bytes()));
+            read_ignore_file(dir, name, &source).unwrap_or_else(|message| {
+                report(Found::RulesUnread { display: source, message });
                 None
             })
         };
@@ -200,10 +212,11 @@ impl<'g> Tree<'g> {
         let is_link = kind == FileType::Symlink;
         let may_lead_on = kind == FileType::Directory || (is_link && self.policy.follows_symlinks());
         if wanted == Wanted::Directories && !may_lead_on {
-            return Judged::Ignored;
+            return Judged::Unwanted;
         }
-        if inside.rules.ignores(path, kind == FileType::Directory) {
-            return Judged::Ignored;
+        let is_dir = kind == FileType::Directory;
+        if let Some(rule) = inside.rules.rule_against(path, is_dir) {
+            return Judged::Ignored { rule, is_dir };
         }
         // A name that is not UTF-8 is never opened, but still must not get round an exclusion.
         let utf8 = std::str::from_utf8(path).ok();
@@ -216,17 +229,15 @@ impl<'g> Tree<'g> {
         // Beneath a followed link, the policy must agree to the real path, too.
         let real_dir = inside.place.real.as_deref();
         let real = real_dir.and_then(|dir| relative(&join(dir, name.to_bytes())));
-        let excluded = |rel: &RelPath| match kind {
-            FileType::Directory => self.policy.excludes_dir(rel),
-            _ => self.policy.check_path(rel).is_err(),
-        };
-        if excluded(&rel) || (real_dir.is_some() && real.as_ref().is_none_or(excluded)) {
-            return Judged::Ignored;
+        for rel in [Some(&rel), real.as_ref()].into_iter().flatten() {
+            if let Err(rule) = self.policy.check_indexed(rel, is_dir) {
+                return Judged::Ignored { rule, is_dir };
+            }
         }
         if path.len() >= MAX_PATH_BYTES {
             return Judged::Found(skipped(path, SkipReason::PathTooDeep, stat.or_else(|| lstat().ok())));
         }
-        if kind == FileType::Directory {
+        if is_dir {
             return Judged::Enter(Place {
                 path: path.to_owned(),
                 real: real_dir.map(|dir| join(dir, name.to_bytes())),
@@ -267,11 +278,16 @@ impl<'g> Tree<'g> {
         }
         let Some((real, stat)) = self.resolve(&rel) else { return Judged::Found(not_followed) };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile if self.policy.check_path(&real).is_ok() => Judged::Found(file(rel, &stat)),
+            FileType::RegularFile if self.policy.check_indexed(&real, false).is_ok() => {
+                Judged::Found(file(rel, &stat))
+            }
             FileType::Directory => {
                 let path = rel.as_str().as_bytes();
-                if self.policy.excludes_dir(&rel) || inside.rules.ignores(path, true) {
-                    return Judged::Ignored;
+                if let Err(rule) = self.policy.check_indexed(&rel, true) {
+                    return Judged::Ignored { rule, is_dir: true };
+                }
+                if let Some(rule) = inside.rules.rule_against(path, true) {
+                    return Judged::Ignored { rule, is_dir: true };
                 }
                 let real = real.as_str().as_bytes();
                 let holds_the_link = path.starts_with(real) && path.get(real.len()) == Some(&b'/');
@@ -293,19 +309,19 @@ impl<'g> Tree<'g> {
     /// Whether the policy excludes a directory or one that holds it.
     fn is_excluded_below(&self, real: &[u8]) -> bool {
         let ends = real.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        ends.chain([real.len()])
-            .any(|end| relative(&real[..end]).is_none_or(|dir| self.policy.excludes_dir(&dir)))
+        ends.chain([real.len()]).any(|end| {
+            relative(&real[..end]).is_none_or(|dir| self.policy.check_indexed(&dir, true).is_err())
+        })
     }
 
     /// Where a link leads, if that is below the root.
     fn resolve(&self, rel: &RelPath) -> Option<(RelPath, Stat)> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let real = self.root.real_path(rel).ok()?;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let target =
-            open_beneath(self.root, rel.as_str().as_bytes(), OFlags::PATH | OFlags::CLOEXEC, resolve).ok()?;
-        let stat = rustix::fs::fstat(&target).ok()?;
-        let real = rustix::fs::readlink(descriptor_path(&target), Vec::new()).ok()?;
-        let real = Path::new(OsStr::from_bytes(real.to_bytes())).strip_prefix(self.root.path()).ok()?;
-        Some((relative(real.as_os_str().as_bytes())?, stat))
+            open_beneath(self.root, real.as_str().as_bytes(), OFlags::PATH | OFlags::CLOEXEC, resolve)
+                .ok()?;
+        Some((real, rustix::fs::fstat(&target).ok()?))
     }
 
     /// Opens a directory and says which file system it is on. One on another file system than the root may be the door to
@@ -467,7 +483,7 @@ fn mtime_ns(stat: &Stat) -> i64 {
 }
 
 /// Reads an ignore file; none where git, too, takes none: a link, a directory, a device.
-fn read_ignore_file(dir: &OpenDir, name: &CStr) -> Result<Option<IgnoreFile>, String> {
+fn read_ignore_file(dir: &OpenDir, name: &CStr, source: &str) -> Result<Option<IgnoreFile>, String> {
     let broken = |errno: Errno| format!("its rules are not applied: {}", std::io::Error::from(errno));
     let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     // Looked at before it is opened, because opening some devices does something.
@@ -492,7 +508,7 @@ fn read_ignore_file(dir: &OpenDir, name: &CStr) -> Result<Option<IgnoreFile>, St
     if bytes.len() as u64 > MAX_IGNORE_FILE_BYTES {
         return Err(format!("its rules are not applied: it is larger than {MAX_IGNORE_FILE_BYTES} bytes"));
     }
-    Ok(Some(IgnoreFile::parse(&bytes)))
+    Ok(Some(IgnoreFile::parse(source, &bytes)))
 }
 
 /// File systems that the kernel makes up: endless, and with files that block or hold other processes' secrets.

@@ -2,13 +2,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use model::{RelPath, SkipReason};
+use model::{IgnoreRule, RelPath, SkipReason};
 use policy::Guard;
 
-use crate::tree::{Inside, Judged, Listing, NoEntry, Place, Tree, Wanted, failed};
+use crate::tree::{Inside, Judged, Listing, NoEntry, Place, Tree, Wanted, display, failed};
 
 /// How a tree is walked. `.ignore` files always apply.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +19,7 @@ pub struct WalkOptions {
     pub threads: usize,
 }
 
-/// What the walk says about one entry. Directories are not mentioned, nor what the policy or an ignore file
-/// leaves out; everything else is.
+/// What the walk says about one entry. Only the directories that it enters are not mentioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     File(FoundFile),
@@ -31,9 +30,19 @@ pub enum Found {
         size: u64,
         mtime_ns: i64,
     },
-    /// The entry could not be looked at. If it is a directory, nothing is known of what it holds. Said as well
-    /// of an ignore file, besides its being a file, whose rules could not be applied.
+    /// The entry could not be looked at. If it is a directory, nothing is known of what it holds.
     Failed {
+        display: String,
+        message: String,
+    },
+    /// A rule keeps the entry out. What is in a directory that is kept out is not looked at.
+    Ignored {
+        display: String,
+        rule: IgnoreRule,
+        is_dir: bool,
+    },
+    /// An ignore file whose rules could not be applied. As a file it is mentioned besides.
+    RulesUnread {
         display: String,
         message: String,
     },
@@ -71,10 +80,41 @@ pub fn walk(
         fn found(&self, found: Found) {
             (self.0)(found);
         }
+        fn ignored(&self, path: &[u8], rule: IgnoreRule, is_dir: bool) {
+            (self.0)(Found::Ignored { display: display(path), rule, is_dir });
+        }
     }
     let tree = Tree::new(guard, options.gitignore);
     descend(&tree, tree.top()?, Wanted::Everything, options.threads, cancel, &Report(sink))?;
     tree.still_there()
+}
+
+/// How many files lie below folders that a walk did not enter, leaving out what the policy excludes: no more than
+/// `most`, and whether there are more.
+pub fn count_files(guard: &Guard, folders: &[String], most: u64) -> (u64, bool) {
+    struct Count {
+        files: AtomicU64,
+        most: u64,
+        enough: AtomicBool,
+    }
+    impl Visitor for Count {
+        fn found(&self, _: Found) {
+            if self.files.fetch_add(1, Ordering::Relaxed) + 1 >= self.most {
+                self.enough.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+    let tree = Tree::new(guard, false);
+    let count = Count { files: AtomicU64::new(0), most, enough: AtomicBool::new(false) };
+    for folder in folders {
+        let Ok(top) = tree.top() else { break };
+        // An early end leaves `enough` set.
+        let _ = descend(&tree, top.at(folder.as_bytes()), Wanted::Everything, 1, &count.enough, &count);
+        if count.enough.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    (count.files.into_inner().min(most), count.enough.into_inner())
 }
 
 /// Whoever goes along on a walk.
@@ -86,6 +126,9 @@ pub(crate) trait Visitor: Sync {
     fn inside(&self, _inside: Inside) {}
 
     fn found(&self, found: Found);
+
+    /// A rule keeps an entry out.
+    fn ignored(&self, _path: &[u8], _rule: IgnoreRule, _is_dir: bool) {}
 }
 
 /// Walks everything from `start` downwards.
@@ -218,7 +261,10 @@ impl Walk<'_> {
             match self.tree.judge(&dir, &inside, &scratch.path, name, kind, self.wanted) {
                 Judged::Found(found) => self.visitor.found(found),
                 Judged::Enter(below) => scratch.below.push(below),
-                Judged::Ignored | Judged::Gone => {}
+                Judged::Ignored { rule, is_dir } => {
+                    self.visitor.ignored(&scratch.path, rule, is_dir);
+                }
+                Judged::Unwanted | Judged::Gone => {}
             }
         }
         self.visitor.inside(inside);

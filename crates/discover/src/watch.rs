@@ -251,8 +251,7 @@ impl Worker {
             return;
         };
         let policy = Arc::clone(self.guard.policy());
-        let excluded = if is_dir { policy.excludes_dir(&rel) } else { policy.check_path(&rel).is_err() };
-        if excluded {
+        if policy.check_indexed(&rel, is_dir).is_err() {
             return;
         }
         // Where links are followed, one that comes or goes may be a directory to us.
@@ -507,6 +506,7 @@ impl Visitor for Content<'_> {
             Found::Skipped { display, .. } | Found::Failed { display, .. } => {
                 RelPath::from_walk(&display).ok()
             }
+            Found::Ignored { .. } | Found::RulesUnread { .. } => return,
         };
         let mut paths = lock(&self.paths);
         match path {

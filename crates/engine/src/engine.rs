@@ -39,6 +39,11 @@ const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
 pub(crate) const STOP_WAIT: Duration = Duration::from_secs(3);
 const STOP_POLL: Duration = Duration::from_millis(2);
 
+/// How long a reader waits for the writer to catch up with the files, and how often it looks.
+const WRITER_PATIENCE: Duration = Duration::from_secs(10);
+const WRITER_LOOK: Duration = Duration::from_millis(50);
+const RAREST_WRITER_LOOK: Duration = Duration::from_secs(1);
+
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     pub root: PathBuf,
@@ -242,6 +247,7 @@ impl Engine {
     /// Looks at the whole tree now. `Err` names the process that keeps the index, where another one does.
     pub(crate) async fn refresh(&self, call: &Call, mode: IndexMode) -> Result<Result<(), String>, Failure> {
         if let Some(holder) = self.held_by() {
+            self.wait_for_writer(call).await?;
             return Ok(Err(holder));
         }
         let worker = self
@@ -270,6 +276,33 @@ impl Engine {
                 Ok(outcome) => outcome.map(Ok),
                 Err(_) => Err(Failure::new(ErrorCode::IndexNotReady, "indexing has ended; restart the server")),
             },
+        }
+    }
+
+    /// Waits until the process that writes the index has caught up with the files as they are now, within reason: it
+    /// follows them by itself and cannot be asked to hurry.
+    async fn wait_for_writer(&self, call: &Call) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut pause = WRITER_LOOK;
+        loop {
+            let shared = Arc::clone(&self.shared);
+            let is_current = blocking(call, move || {
+                let (guard, index) = (&shared.guard, shared.index());
+                ingest::is_current(guard, &index, &shared.walk_options())
+                    .map_err(|error| worker::failure(&error))
+            })
+            .await?;
+            if is_current || started.elapsed() >= WRITER_PATIENCE {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = call.cancel.cancelled() => {
+                    return Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled"));
+                }
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = (2 * pause).min(RAREST_WRITER_LOOK);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Opens an exact slice of a file, or of a member of an archive, through the guarded door: path, policy, content, in that
 //! order.
 
-use ingest::{Archive, ArchiveMode, DocumentReader, Extraction, Kind, NoContent, content};
+use ingest::{Archive, ArchiveMode, DocumentReader, Extraction, Kind, NoContent, TextPages, content, unread};
 use model::{ContentHash, DocType, ErrorCode, Failure, Pointer, RelPath, Span};
 use policy::{Guard, OpenError};
 
@@ -35,7 +35,7 @@ pub(crate) struct Door<'a> {
 }
 
 pub(crate) fn open_file(door: Door<'_>, request: &OpenRequest) -> Result<Opened, Failure> {
-    let path = RelPath::parse(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
+    let path = door.guard.locate(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
     let whole = door.whole(&path)?;
     let slice = whole.slice(&path, request)?;
     let file = OpenedFile {
@@ -56,7 +56,7 @@ impl Door<'_> {
             Ok(mut file) => {
                 let guess = Kind::of(path, &file.read_head(HEAD_BYTES)?);
                 if let Kind::Other(doc_type) = guess {
-                    return Err(unsupported(path, doc_type, "has no text to show"));
+                    return Err(unread(path, doc_type).failure(path.as_str()));
                 }
                 file.read_all(self.guard.policy().max_bytes(guess.doc_type()))?
             }
@@ -76,14 +76,12 @@ impl Door<'_> {
             Kind::Archive(_) => {
                 return Err(unsupported(path, doc_type, "is opened member by member: add the path of one"));
             }
-            Kind::Other(_) => return Err(unsupported(path, doc_type, "has no text to show")),
+            Kind::Other(_) => return Err(unread(path, doc_type).failure(path.as_str())),
             Kind::Text(_) | Kind::Document(..) => {}
         }
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         let content = content(self.reader, path, kind, bytes).map_err(|none| match none {
-            NoContent::Skip(reason) => {
-                Failure::new(ErrorCode::DocTypeUnsupported, format!("{path}: {reason}"))
-            }
+            NoContent::Skip(reason) => reason.failure(path.as_str()),
             NoContent::Reader(message) => {
                 Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}"))
             }
@@ -134,16 +132,25 @@ impl Whole {
                 (_, Some(times)) => Slice::time(times, 0, u64::MAX, max_chars),
                 _ => Slice::lines(&self.text, 1, u32::MAX, max_chars),
             }),
-            Selection::Page(page) => match pages {
-                Some(pages) if page <= pages.parts.max(1) => Ok(Slice::unit_page(pages, page, max_chars)),
-                Some(pages) => {
-                    let message = format!("{path} has {} pages, not {page}", pages.parts);
-                    Err(Failure::new(ErrorCode::InvalidRange, message))
+            Selection::Page(page) => {
+                let count = match pages {
+                    Some(pages) => pages.parts.max(1),
+                    None => match TextPages::of(&self.text) {
+                        None => return unsupported("has no pages; ask for lines"),
+                        Some(pages) => match pages.range(page) {
+                            Some(range) => return Ok(Slice::page(&self.text[range], page, max_chars)),
+                            None => pages.count(),
+                        },
+                    },
+                };
+                match pages {
+                    Some(pages) if page <= count => Ok(Slice::unit_page(pages, page, max_chars)),
+                    _ => {
+                        let message = format!("{path} has no page {page}; its last page is {count}");
+                        Err(Failure::new(ErrorCode::InvalidRange, message))
+                    }
                 }
-                None => {
-                    Slice::page(&self.text, page, max_chars).map_or_else(|| unsupported("has no pages"), Ok)
-                }
-            },
+            }
             Selection::Time { start_ms, end_ms } => match times {
                 Some(times) => Ok(Slice::time(times, start_ms, end_ms, max_chars)),
                 None => unsupported("has no transcript"),
@@ -199,8 +206,7 @@ impl Slice {
         let span = Some(Span::Page { page });
         let on_page = pages.units.iter().filter(|unit| unit.pointer.span() == span);
         let text = on_page.map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n\n");
-        let (content, truncated) = cut_chars(&text, max_chars);
-        Slice { span, content: content.to_owned(), truncated }
+        Slice::page(&text, page, max_chars)
     }
 
     /// What is said between two times; the span tells from when to when the content goes.
@@ -234,14 +240,10 @@ impl Slice {
         Slice { span, content: content.to_owned(), truncated: truncated || more }
     }
 
-    /// Page `page` of a text whose pages are divided by form feeds, as `pdftotext` and the RFCs write them.
-    fn page(text: &str, page: u32, max_chars: usize) -> Option<Slice> {
-        if !text.contains('\x0c') {
-            return None;
-        }
-        let content = text.split('\x0c').nth(page as usize - 1).unwrap_or("");
+    /// One page of a plain text.
+    fn page(content: &str, page: u32, max_chars: usize) -> Slice {
         let (content, truncated) = cut_chars(content, max_chars);
-        Some(Slice { span: Some(Span::Page { page }), content: content.to_owned(), truncated })
+        Slice { span: Some(Span::Page { page }), content: content.to_owned(), truncated }
     }
 }
 
@@ -312,13 +314,5 @@ mod tests {
     #[test]
     fn d153_a_truncated_slice_says_where_it_ends() {
         assert_eq!(lines("añb\ncd\nef", 1, u32::MAX, 5), ("añb\nc".into(), Some((1, 2)), true));
-    }
-
-    #[test]
-    fn form_feeds_divide_pages() {
-        assert_eq!(Slice::page("no pages", 1, 10), None);
-        let second = Slice::page("a\x0cb\x0cc", 2, 10).unwrap();
-        assert_eq!((second.content.as_str(), second.span), ("b", Some(Span::Page { page: 2 })));
-        assert_eq!(Slice::page("a\x0cb", 9, 10).unwrap().content, "");
     }
 }

@@ -90,11 +90,11 @@ pub(crate) fn spawn(
     Ok((thread, waker))
 }
 
-/// `job_<seconds>_<n>`: tells jobs apart within and across processes.
+/// `job_<milliseconds>_<process>_<n>`: tells jobs apart within and across processes.
 pub(crate) fn job_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
-    format!("job_{seconds}_{}", NEXT.fetch_add(1, Relaxed))
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    format!("job_{now}_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed))
 }
 
 /// One whole pass: derived files repaired, tree scanned, summary written. An index that turns out to be damaged is built
@@ -494,6 +494,7 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
             (on_event)(Event::Progress(inner.progress()));
         }
         IngestEvent::FileError { path, message } => (on_event)(Event::FileError { path, message }),
+        IngestEvent::Warning(message) => (on_event)(Event::Warning(message)),
     });
     Ingest::new(shared.guard.clone(), Arc::clone(index), options, Arc::clone(&shared.counters), sink)
 }

@@ -174,8 +174,9 @@ impl Walk<'_> {
     fn unpacked(&mut self, mut stream: impl Read, name: &str, within: &str, depth: u32) -> Outcome<Flow> {
         let mut head = Vec::new();
         let fault = (&mut stream).take(tar::HEADER_BYTES).read_to_end(&mut head).err();
+        let is_called_tar = Format::from_name(name).is_some_and(Format::is_archive);
         match &fault {
-            Some(error) if head.is_empty() => return Err(inflate::halt(error)),
+            Some(error) if head.is_empty() || is_called_tar => return Err(inflate::halt(error)),
             None if tar::is_tar(&head) => return self.tar(head.as_slice().chain(stream), within, depth),
             _ => {}
         }
@@ -185,17 +186,23 @@ impl Walk<'_> {
         let stem = ending.map_or(file, |ending| &file[..file.len() - ending.len()]);
         let stem = if stem.is_empty() { "content" } else { stem };
         let most = self.meter.limits().max_member_bytes;
-        self.file(stem, within, depth, move || {
+        // What came before a fault of the stream is kept, and the fault is told afterwards.
+        let mut broken = fault.map(|error| inflate::halt(&error));
+        let flow = self.file(stem, within, depth, || {
             let mut content = head;
-            if fault.is_none() {
-                // What came before a fault of the stream is kept.
+            if broken.is_none() {
                 let read = (&mut stream).take(most).read_to_end(&mut content);
-                if let Err(Halt::Limit(limit)) = read.map_err(|error| inflate::halt(&error)) {
-                    return Err(limit.into());
-                }
+                broken = read.err().map(|error| inflate::halt(&error));
+            }
+            if let Some(Halt::Limit(limit)) = broken {
+                return Err(limit.into());
             }
             if content.len() as u64 > most { Err(Limit::MemberBytes.into()) } else { Ok(Cow::Owned(content)) }
-        })
+        })?;
+        match broken {
+            Some(halt) if flow.is_continue() => Err(halt),
+            _ => Ok(flow),
+        }
     }
 
     fn zip(&mut self, bytes: &[u8], within: &str, depth: u32) -> Outcome<Flow> {

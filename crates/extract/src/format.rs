@@ -17,6 +17,7 @@ pub enum Format {
     Doc,
     Ppt,
     Msg,
+    Ps,
     Odt,
     Ods,
     Odp,
@@ -49,6 +50,7 @@ const NAMES: &[(Format, &[&str])] = &[
     (Format::Doc, &["doc", "dot"]),
     (Format::Ppt, &["ppt", "pps", "pot"]),
     (Format::Msg, &["msg"]),
+    (Format::Ps, &["ps", "eps"]),
     (Format::Odt, &["odt", "ott"]),
     (Format::Ods, &["ods", "ots"]),
     (Format::Odp, &["odp", "otp"]),
@@ -131,6 +133,8 @@ pub fn sniff(name: &str, bytes: &[u8]) -> Option<Format> {
         Some(format) if format.is_text() => Some(format),
         // Some programs write pages of HTML and call them .doc or .xls.
         Some(Format::Doc | Format::Xls) if looks_like_html(bytes) => Some(Format::Html),
+        // A program that someone wrote in PostScript is text; a printed document says that it is one.
+        Some(Format::Ps) => None,
         // Old tar files have no signature, and a PDF may begin with anything.
         Some(format @ (Format::Tar | Format::Pdf)) => Some(format),
         // A damaged file is still what it is called, so that the reason names it.
@@ -148,6 +152,13 @@ fn by_content(bytes: &[u8]) -> Option<Format> {
     }
     if memchr::memmem::find(head, b"%PDF-").is_some_and(|at| at == 0 || !is_text(&head[..at])) {
         return Some(Format::Pdf);
+    }
+    // A document that was printed, also with a preview for DOS before it or the end of the last job.
+    if bytes.starts_with(b"%!PS-Adobe")
+        || bytes.starts_with(b"\x04%!PS")
+        || bytes.starts_with(b"\xC5\xD0\xD3\xC6")
+    {
+        return Some(Format::Ps);
     }
     if bytes.trim_ascii_start().starts_with(b"{\\rtf") {
         return Some(Format::Rtf);

@@ -294,6 +294,13 @@ impl Index {
         Ok(packed.into_iter().map(|packed| crate::outlines::unpack(&packed?, name)).collect())
     }
 
+    /// The texts of the chunks before this one that reach into the same page, time or lines of its document; of a very
+    /// long place those nearest to it.
+    pub fn earlier_in_place(&self, chunk: ChunkId) -> Result<Vec<String>, IndexError> {
+        let ids = self.catalog.earlier_in_place(chunk)?;
+        Ok(self.catalog.chunks(&ids)?.into_iter().map(|chunk| chunk.text).collect())
+    }
+
     /// Whether no chunk before this one belongs to the same page, slide, sheet or section.
     pub fn begins_its_place(&self, chunk: ChunkId) -> Result<bool, IndexError> {
         self.catalog.begins_its_place(chunk)

@@ -1,6 +1,5 @@
 //! The one writer: gathers changes into durable batches and makes them visible at a measured pace.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -9,6 +8,7 @@ use model::DocStatus;
 
 use crate::budget::Budget;
 use crate::counters::Counters;
+use crate::outcome::Outcome;
 use crate::scan::IngestEvent;
 
 /// A batch is committed when it holds this many changes…
@@ -26,6 +26,8 @@ const RAREST_PUBLICATION: Duration = Duration::from_secs(15);
 /// A change on its way to the catalog, with what it holds of the [`Budget`].
 pub(crate) struct Weighed {
     pub(crate) change: DocChange,
+    /// What is counted once the change is durable.
+    pub(crate) outcome: Outcome,
     pub(crate) bytes: u64,
 }
 
@@ -84,8 +86,12 @@ impl Committer<'_> {
             return Ok(());
         }
         let applied = self.index.apply(&pending.batch)?;
-        for change in &pending.batch.changes {
-            self.count(change);
+        for (change, outcome) in pending.batch.changes.iter().zip(&pending.outcomes) {
+            self.counters.settle(outcome);
+            if let DocChange::Put { path, status: DocStatus::Error, error, .. } = change {
+                let message = error.clone().unwrap_or_default();
+                (self.on_event)(IngestEvent::FileError { path: path.clone(), message });
+            }
         }
         self.counters.add(&applied);
         self.budget.give_back(pending.bytes);
@@ -93,28 +99,13 @@ impl Committer<'_> {
         (self.on_event)(IngestEvent::Progress);
         Ok(())
     }
-
-    fn count(&self, change: &DocChange) {
-        let counter = match change {
-            DocChange::Put { path, status, error, .. } => match status {
-                DocStatus::Ok => &self.counters.indexed,
-                DocStatus::Skipped => &self.counters.skipped,
-                DocStatus::Error => {
-                    let message = error.clone().unwrap_or_default();
-                    (self.on_event)(IngestEvent::FileError { path: path.clone(), message });
-                    &self.counters.errors
-                }
-            },
-            DocChange::Touch { .. } => &self.counters.skipped,
-            DocChange::Delete { .. } => &self.counters.deleted,
-        };
-        counter.fetch_add(1, Relaxed);
-    }
 }
 
 #[derive(Default)]
 struct Pending {
     batch: Batch,
+    /// Of the changes, in their order.
+    outcomes: Vec<Outcome>,
     bytes: u64,
     since: Option<Instant>,
 }
@@ -124,6 +115,7 @@ impl Pending {
         self.since.get_or_insert_with(Instant::now);
         self.bytes += weighed.bytes;
         self.batch.changes.push(weighed.change);
+        self.outcomes.push(weighed.outcome);
     }
 
     fn is_due(&self) -> bool {

@@ -1,26 +1,32 @@
 //! The live counters of the running job, read by the progress line, `corpus.json` and `dir2mcp.stats`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use index::{Applied, Counts};
-use model::{DocStatus, IndexMode, Progress};
+use model::{DocStatus, IgnoreRule, Ignored, IndexMode, Progress};
+
+use crate::outcome::Outcome;
 
 #[derive(Debug)]
 pub struct Counters {
     job: Mutex<(String, IndexMode)>,
     running: AtomicBool,
-    pub(crate) scanned: AtomicU64,
-    pub(crate) indexed: AtomicU64,
-    pub(crate) skipped: AtomicU64,
-    pub(crate) deleted: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    pub(crate) unchanged: AtomicU64,
+    scanned: AtomicU64,
+    indexed: AtomicU64,
+    skipped: AtomicU64,
+    deleted: AtomicU64,
+    errors: AtomicU64,
+    unchanged: AtomicU64,
     /// Files handed on to be read, and those of them that were.
     pub(crate) to_read: AtomicU64,
     pub(crate) read: AtomicU64,
     /// The whole folder has been walked: `to_read` does not grow any more.
     pub(crate) walked: AtomicBool,
+    /// Files and folders by the rule that left them out.
+    ignored: Mutex<BTreeMap<IgnoreRule, (u64, u64)>>,
+    notes: Mutex<Vec<String>>,
     searchable: AtomicU64,
     not_searchable: AtomicU64,
     representations: AtomicU64,
@@ -44,6 +50,8 @@ impl Default for Counters {
             walked: AtomicBool::new(false),
             searchable: AtomicU64::new(0),
             not_searchable: AtomicU64::new(0),
+            ignored: Mutex::default(),
+            notes: Mutex::default(),
             representations: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             embedded: AtomicU64::new(0),
@@ -53,7 +61,7 @@ impl Default for Counters {
 
 impl Counters {
     pub fn progress(&self) -> Progress {
-        let (job_id, mode) = self.job.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (job_id, mode) = lock(&self.job).clone();
         Progress {
             job_id,
             running: self.running.load(Relaxed),
@@ -71,6 +79,8 @@ impl Counters {
             not_searchable: self.not_searchable.load(Relaxed),
             read: self.read.load(Relaxed),
             to_read: self.walked.load(Relaxed).then(|| self.to_read.load(Relaxed)),
+            ignored: self.ignored(),
+            notes: lock(&self.notes).clone(),
         }
     }
 
@@ -80,7 +90,7 @@ impl Counters {
 
     /// Says that a job is due before its first file is seen, so that nobody is told "complete" too early.
     pub fn start(&self, job_id: String, mode: IndexMode) {
-        *self.job.lock().unwrap_or_else(PoisonError::into_inner) = (job_id, mode);
+        *lock(&self.job) = (job_id, mode);
         let of_the_job = [
             &self.scanned,
             &self.indexed,
@@ -93,6 +103,7 @@ impl Counters {
         ];
         of_the_job.iter().for_each(|counter| counter.store(0, Relaxed));
         self.walked.store(false, Relaxed);
+        lock(&self.ignored).clear();
         self.running.store(true, Relaxed);
     }
 
@@ -108,6 +119,91 @@ impl Counters {
 
     pub fn finish(&self) {
         self.running.store(false, Relaxed);
+    }
+
+    /// An entry was met. What becomes of it is counted by [`Counters::settle`].
+    pub(crate) fn meet(&self) {
+        self.scanned.fetch_add(1, Relaxed);
+    }
+
+    /// An entry was met whose row stays as it was.
+    pub(crate) fn meet_known(&self, status: DocStatus) {
+        self.meet();
+        self.settle(&Outcome::of_known(status));
+    }
+
+    /// Counts what became of one entry.
+    pub(crate) fn settle(&self, outcome: &Outcome) {
+        self.move_by(outcome, 1);
+    }
+
+    fn move_by(&self, outcome: &Outcome, by: i64) {
+        let step = |counter: &AtomicU64, by: i64| {
+            // Wraps for a step back, which undoes a step forward that was made before.
+            counter.fetch_add(by as u64, Relaxed);
+        };
+        match outcome {
+            Outcome::Indexed => step(&self.indexed, by),
+            Outcome::Unchanged => {
+                step(&self.skipped, by);
+                step(&self.unchanged, by);
+            }
+            Outcome::Skipped => step(&self.skipped, by),
+            Outcome::Failed => step(&self.errors, by),
+            Outcome::Deleted => step(&self.deleted, by),
+            Outcome::Vanished { was_known } => {
+                step(&self.scanned, -by);
+                step(&self.deleted, i64::from(*was_known) * by);
+            }
+            Outcome::Ignored { rule, was_known } => {
+                step(&self.scanned, -by);
+                step(&self.deleted, i64::from(*was_known) * by);
+                self.ignore(rule, false);
+            }
+            Outcome::Withdrawn(before) => {
+                step(&self.scanned, -by);
+                self.move_by(before, -by);
+            }
+            Outcome::Corrected { before, now } => {
+                self.move_by(before, -by);
+                self.move_by(now, by);
+            }
+        }
+    }
+
+    /// Counts an entry that a rule left out before anything else was known of it.
+    pub(crate) fn ignore(&self, rule: &IgnoreRule, is_dir: bool) {
+        let mut ignored = lock(&self.ignored);
+        let count = match ignored.get_mut(rule) {
+            Some(count) => count,
+            None => ignored.entry(rule.clone()).or_default(),
+        };
+        if is_dir {
+            count.1 += 1;
+        } else {
+            count.0 += 1;
+        }
+    }
+
+    /// By rule, those first that left out most.
+    pub(crate) fn ignored(&self) -> Vec<Ignored> {
+        let by_rule = lock(&self.ignored);
+        let one = |(rule, count): (&IgnoreRule, &(u64, u64))| Ignored {
+            rule: rule.clone(),
+            files: count.0,
+            folders: count.1,
+        };
+        let mut ignored: Vec<Ignored> = by_rule.iter().map(one).collect();
+        ignored.sort_by_key(|ignored| std::cmp::Reverse(ignored.files + ignored.folders));
+        ignored
+    }
+
+    /// Takes over what the owner of the files should know; whether that is news.
+    pub(crate) fn set_notes(&self, notes: Vec<String>) -> bool {
+        let mut last = lock(&self.notes);
+        let is_news = *last != notes;
+        *last = notes;
+        is_news
     }
 
     /// Moves the totals by one batch. A replaced representation counts as a new one until the next
@@ -130,4 +226,8 @@ impl Counters {
         self.searchable.store(searchable, Relaxed);
         self.not_searchable.store(counts.documents.saturating_sub(searchable), Relaxed);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

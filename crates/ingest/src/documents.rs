@@ -136,7 +136,7 @@ fn document_type(format: Format) -> Option<DocType> {
         Format::Docx | Format::Odt | Format::Rtf | Format::Epub | Format::Pptx | Format::Odp => DocType::Text,
         Format::Xlsx | Format::Xls | Format::Ods => DocType::Data,
         // Recognised, so that the reason can say more than "binary".
-        Format::Doc | Format::Ppt | Format::Xlsb | Format::Msg => DocType::BinaryIgnored,
+        Format::Doc | Format::Ppt | Format::Xlsb | Format::Msg | Format::Ps => DocType::BinaryIgnored,
         _ => return None,
     })
 }
@@ -180,7 +180,7 @@ pub fn content(
                 Some(reason) => return Err(NoContent::Skip(reason)),
             }
         }
-        Kind::Archive(_) | Kind::Other(_) => return Err(NoContent::Skip(unsupported(doc_type))),
+        Kind::Archive(_) | Kind::Other(_) => return Err(NoContent::Skip(unread(path, doc_type))),
     }
     match extract::raw_text(bytes) {
         Extracted::Skip(reason) => Err(NoContent::Skip(reason)),
@@ -216,9 +216,16 @@ fn shortfall(extraction: &Extraction) -> Option<SkipReason> {
     }
 }
 
-pub(crate) fn unsupported(doc_type: DocType) -> SkipReason {
+/// Why nothing is read from a file that is neither text nor a document.
+pub fn unread(path: &RelPath, doc_type: DocType) -> SkipReason {
     match doc_type {
         DocType::BinaryIgnored => SkipReason::Binary,
+        DocType::Archive => SkipReason::OldFormat {
+            format: path
+                .extension()
+                .map_or_else(|| "such archive".to_owned(), |extension| format!(".{extension}")),
+            hint: "unpack it, or pack it as .zip, .tar, .tar.gz or .tar.zst, to have it searched".to_owned(),
+        },
         other => SkipReason::Unsupported { doc_type: other.as_str().to_owned() },
     }
 }

@@ -1,21 +1,19 @@
 //! The members of an archive as documents of their own: `archive.zip/inner/path`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use discover::Examiner;
 use extract::Format;
-use extract::archive::{Entry, Mode};
+use extract::archive::{Entry, MemberSkip, Mode};
 use index::DocChange;
-use model::{ContentHash, DocType, RelPath, SkipReason, SourceType};
+use model::{ContentHash, DocType, IgnoreRule, RelPath, SkipReason, SourceType};
 
 use crate::documents::{Archive, Kind};
+use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
 use crate::represent::{Put, Representer};
-
-/// Names that are only shown are cut at this length.
-const SHOWN_NAME_CHARS: usize = 200;
 
 impl Representer<'_> {
     /// Brings the members of a changed archive into the catalog, and removes those that are gone. The archive's own row
@@ -50,7 +48,7 @@ impl Representer<'_> {
             mode,
             before,
             out,
-            seen: HashSet::new(),
+            seen: HashMap::new(),
         };
         let walked = self.reader.members(&archive, &mut |entry| members.take(entry));
         let Members { seen, out, .. } = members;
@@ -67,23 +65,21 @@ impl Representer<'_> {
             }
         };
         if let Some(reason) = walked.refused {
-            for member in &seen {
-                out.send(DocChange::Delete { path: member.clone() });
+            for (path, outcome) in seen {
+                out.send_as(DocChange::Delete { path }, Outcome::Withdrawn(Box::new(outcome)));
             }
             forget(before, path, &HashSet::new(), out);
             out.send(put.skipped(DocType::Archive, reason));
             return;
         }
-        forget(before, path, &seen, out);
+        let members = u32::try_from(seen.len()).unwrap_or(u32::MAX);
+        forget(before, path, &seen.into_keys().collect(), out);
         out.send(match walked.stopped {
             None => put.listed(DocType::Archive),
-            Some(detail) => {
-                let members = u32::try_from(seen.len()).unwrap_or(u32::MAX);
-                put.skipped(
-                    DocType::Archive,
-                    SkipReason::PartlyRead { format: format.to_string(), detail, members },
-                )
-            }
+            Some(detail) => put.skipped(
+                DocType::Archive,
+                SkipReason::PartlyRead { format: format.to_string(), detail, members },
+            ),
         });
     }
 }
@@ -104,8 +100,8 @@ struct Members<'a, 'o> {
     mode: Mode,
     before: &'a Before<'a>,
     out: &'a mut Outlet<'o>,
-    /// The paths that have a row now.
-    seen: HashSet<String>,
+    /// The paths that have a row now, and what became of each.
+    seen: HashMap<String, Outcome>,
 }
 
 impl Members<'_, '_> {
@@ -113,10 +109,7 @@ impl Members<'_, '_> {
         match entry {
             Entry::Member { path, bytes } => self.member(&path, bytes),
             Entry::Archive { path, opened } => self.inner_archive(&path, opened),
-            Entry::Skipped { name, reason } => {
-                let path = self.unused(&displayed(&name));
-                self.left_out(&path, SkipReason::Member { detail: reason.to_string() });
-            }
+            Entry::Skipped { name, reason } => self.left_out(&name, &reason),
         }
         if self.out.is_closed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -129,9 +122,9 @@ impl Members<'_, '_> {
         }
         let hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         let put = self.row(&path, size).hashed(hash);
-        if self.before.known(path.as_str()).is_some_and(|known| known.content_hash == Some(hash)) {
-            self.out.send(put.touched());
-            return;
+        if let Some(known) = self.before.known(path.as_str()).filter(|known| known.content_hash == Some(hash))
+        {
+            return self.send(put.touched(), Outcome::of_known(known.status));
         }
         let kind = Kind::of(&path, &bytes);
         let limit = self.representer.guard.policy().max_bytes(kind.doc_type());
@@ -140,7 +133,7 @@ impl Members<'_, '_> {
         } else {
             self.representer.read(&path, put, kind, bytes)
         };
-        self.out.send(change);
+        self.settle(change);
     }
 
     fn inner_archive(&mut self, inner: &str, opened: bool) {
@@ -159,45 +152,69 @@ impl Members<'_, '_> {
                 "archives in archives are not opened this deep; unpack it to have it searched".to_owned();
             put.skipped(DocType::Archive, SkipReason::Member { detail })
         };
-        self.out.send(change);
+        self.settle(change);
     }
 
-    /// The full path of a member, if the policy and the ignore files let it be read. What they leave out is not even
-    /// listed, as on disk.
+    /// The full path of a member, if the policy and the ignore files let it be read. What they leave out is not listed, as
+    /// on disk, and counted by the rule. A name that is no path below the archive names nothing that could be listed.
     fn admitted(&mut self, inner: &str) -> Option<RelPath> {
-        let Ok(path) = RelPath::parse(&format!("{}/{inner}", self.archive)) else {
-            let path = self.unused(&displayed(inner));
-            self.left_out(&path, SkipReason::PathTooDeep);
+        let counters = self.representer.counters;
+        let joined = RelPath::parse(inner)
+            .and_then(|inner| Ok((RelPath::from_walk(&format!("{}/{inner}", self.archive))?, inner)));
+        let Ok((path, inner)) = joined else {
+            counters.ignore(&IgnoreRule::UnsafeMember, false);
             return None;
         };
-        self.representer.guard.policy().check_path(&path).ok()?;
-        if RelPath::parse(inner).is_ok_and(|inner| self.examiner.ignores_within(self.archive, &inner)) {
+        let kept_out = self.representer.guard.policy().check_indexed(&path, false).err();
+        if let Some(rule) = kept_out.or_else(|| self.examiner.rule_within(self.archive, &inner)) {
+            counters.ignore(&rule, false);
             return None;
         }
-        self.seen.insert(path.as_str().to_owned());
         Some(path)
     }
 
-    fn left_out(&mut self, path: &RelPath, reason: SkipReason) {
-        // A name that nobody may read is not shown either.
-        if self.representer.guard.policy().check_path(path).is_ok() {
-            let put = self.row(path, 0);
-            self.out.send(put.skipped(DocType::BinaryIgnored, reason));
+    fn left_out(&mut self, name: &str, reason: &MemberSkip) {
+        let Some(path) = self.admitted(name) else { return };
+        let (path, reason) = match reason {
+            // An inner archive is given before it turns out to be damaged: then this is what became of it.
+            MemberSkip::Damaged { detail } => {
+                (path, SkipReason::Damaged { format: "archived".to_owned(), detail: detail.clone() })
+            }
+            other => (self.unused(path), SkipReason::Member { detail: other.to_string() }),
+        };
+        let put = self.row(&path, 0);
+        self.settle(put.skipped(DocType::BinaryIgnored, reason));
+    }
+
+    /// A path that no other row has: a name may come twice.
+    fn unused(&self, path: RelPath) -> RelPath {
+        let numbered = |number: u32| RelPath::from_walk(&format!("{path} ({number})")).ok();
+        let is_free = |path: &RelPath| !self.seen.contains_key(path.as_str());
+        if is_free(&path) {
+            path
+        } else {
+            (2..).find_map(|number| numbered(number).filter(is_free)).unwrap_or(path)
         }
     }
 
-    /// A path that no other row has, for a name that is only shown.
-    fn unused(&mut self, inner: &str) -> RelPath {
-        let mut number = 1;
-        loop {
-            let name = if number == 1 { inner.to_owned() } else { format!("{inner} ({number})") };
-            let path = RelPath::from_walk(&format!("{}/{name}", self.archive))
-                .unwrap_or_else(|_| self.archive.clone());
-            if path == *self.archive || self.seen.insert(path.as_str().to_owned()) {
-                return path;
+    /// Counts and sends the row of a member.
+    fn settle(&mut self, change: DocChange) {
+        let outcome = Outcome::of_change(&change);
+        self.send(change, outcome);
+    }
+
+    fn send(&mut self, change: DocChange, outcome: Outcome) {
+        let path = match &change {
+            DocChange::Put { path, .. } | DocChange::Touch { path, .. } | DocChange::Delete { path } => path,
+        };
+        let outcome = match self.seen.insert(path.clone(), outcome.clone()) {
+            Some(before) => Outcome::Corrected { before: Box::new(before), now: Box::new(outcome) },
+            None => {
+                self.representer.counters.meet();
+                outcome
             }
-            number += 1;
-        }
+        };
+        self.out.send_as(change, outcome);
     }
 
     fn row(&self, path: &RelPath, size: u64) -> Put {
@@ -209,27 +226,5 @@ impl Members<'_, '_> {
             inode: 0,
             content_hash: None,
         }
-    }
-}
-
-/// A name that is no path below the archive, as one that can be listed: `../../x` becomes `(..)/(..)/x`.
-fn displayed(name: &str) -> String {
-    let parts = name.split(['/', '\\']).filter(|part| !matches!(*part, "" | "."));
-    let shown = parts.map(|part| if part == ".." { "(..)" } else { part }).collect::<Vec<_>>().join("/");
-    let shown: String = shown.replace('\0', "\u{fffd}").chars().take(SHOWN_NAME_CHARS).collect();
-    if shown.is_empty() { "(no name)".to_owned() } else { shown }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::displayed;
-
-    #[test]
-    fn names_that_are_only_shown() {
-        assert_eq!(displayed("../../etc/passwd"), "(..)/(..)/etc/passwd");
-        assert_eq!(displayed("/etc/passwd"), "etc/passwd");
-        assert_eq!(displayed("C:\\x\\..\\y"), "C:/x/(..)/y");
-        assert_eq!(displayed(""), "(no name)");
-        assert_eq!(displayed(&"x".repeat(9000)).len(), 200);
     }
 }

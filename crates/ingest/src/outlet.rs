@@ -7,6 +7,7 @@ use index::DocChange;
 
 use crate::budget::Budget;
 use crate::commit::Weighed;
+use crate::outcome::Outcome;
 
 pub(crate) struct Outlet<'a> {
     budget: &'a Budget,
@@ -40,9 +41,15 @@ impl<'a> Outlet<'a> {
         self.budget.give_back(std::mem::take(&mut self.held));
     }
 
+    /// Sends a change that is counted as what it says.
     pub(crate) fn send(&mut self, change: DocChange) {
+        let outcome = Outcome::of_change(&change);
+        self.send_as(change, outcome);
+    }
+
+    pub(crate) fn send_as(&mut self, change: DocChange, outcome: Outcome) {
         let bytes = std::mem::take(&mut self.held);
-        if self.changes.send(Weighed { change, bytes }).is_err() {
+        if self.changes.send(Weighed { change, outcome, bytes }).is_err() {
             self.closed = true;
         }
     }

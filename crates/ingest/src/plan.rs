@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use index::Known;
+use model::DocStatus;
 
 /// What the catalog knows, by path, with a mark for what the running scan has met.
 pub(crate) struct Ledger {
@@ -59,6 +60,11 @@ impl Ledger {
     /// The path itself and everything below it.
     pub(crate) fn at_or_below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a str> {
         self.range(path).map(|(known, _)| known)
+    }
+
+    /// How the path itself and everything below it ended last time.
+    pub(crate) fn statuses<'a>(&'a self, path: &'a str) -> impl Iterator<Item = DocStatus> {
+        self.range(path).map(|(_, entry)| entry.known.status)
     }
 
     fn range<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {

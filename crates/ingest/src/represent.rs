@@ -13,8 +13,10 @@ use model::{ContentHash, DocStatus, DocType, RelPath, RepType, SkipReason, Sourc
 use policy::{Guard, OpenError, OpenFile};
 
 use crate::chunk::{ChunkOptions, chunk_text, chunk_units};
-use crate::documents::{DocumentReader, Kind, NoContent, content, unsupported};
+use crate::counters::Counters;
+use crate::documents::{DocumentReader, Kind, NoContent, content, unread};
 use crate::members::forget;
+use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
 
@@ -38,6 +40,7 @@ pub(crate) struct Representer<'a> {
     pub(crate) turn: Mutex<()>,
     /// Part of every representation's hash: other cutting rules make another representation.
     pub(crate) fingerprint: &'a str,
+    pub(crate) counters: &'a Counters,
 }
 
 impl Representer<'_> {
@@ -51,7 +54,15 @@ impl Representer<'_> {
             // An archive has said all there is to say.
             Ok(None) => return,
             Ok(Some(change)) => change,
-            Err(OpenError::NotFound | OpenError::Denied(_)) => DocChange::Delete { path },
+            Err(error @ (OpenError::NotFound | OpenError::Denied(_))) => {
+                let was_known = before.ledger.known(&path).is_some();
+                let outcome = match error {
+                    OpenError::Denied(denied) => Outcome::Ignored { rule: denied.rule(), was_known },
+                    _ => Outcome::Vanished { was_known },
+                };
+                out.send_as(DocChange::Delete { path }, outcome);
+                return forget(before, &found.path, &HashSet::new(), out);
+            }
             Err(OpenError::OutsideRoot) => put.skipped(DocType::BinaryIgnored, SkipReason::Symlink),
             Err(OpenError::NotAFile { kind }) => {
                 put.skipped(DocType::BinaryIgnored, SkipReason::Special { kind: kind.to_owned() })
@@ -68,12 +79,16 @@ impl Representer<'_> {
             Err(OpenError::Io(error)) => Put { inode: 0, ..put }
                 .failed(by_name(), format!("EXTRACT_FAILED: the file could not be read: {error}")),
         };
-        let is_touch = matches!(change, DocChange::Touch { .. });
-        out.send(change);
-        if !is_touch {
-            // It may have been an archive before.
-            forget(before, &found.path, &HashSet::new(), out);
+        if let DocChange::Touch { .. } = change {
+            let mut statuses = before.ledger.statuses(found.path.as_str());
+            let own = statuses.next().map_or(Outcome::Unchanged, Outcome::of_known);
+            out.send_as(change, own);
+            // An archive that is the same has the same members.
+            return statuses.for_each(|status| self.counters.meet_known(status));
         }
+        out.send(change);
+        // It may have been an archive before.
+        forget(before, &found.path, &HashSet::new(), out);
     }
 
     fn attempt(
@@ -101,7 +116,7 @@ impl Representer<'_> {
         drop(head);
         let doc_type = guess.doc_type();
         if let Kind::Other(_) = guess {
-            return Ok(Some(put.skipped(doc_type, self.unread(doc_type))));
+            return Ok(Some(put.skipped(doc_type, self.unread(&found.path, doc_type))));
         }
         let limit = policy.max_bytes(doc_type);
         if size > limit {
@@ -143,19 +158,19 @@ impl Representer<'_> {
     }
 
     /// Why nothing is read from documents of a type.
-    fn unread(&self, doc_type: DocType) -> SkipReason {
+    fn unread(&self, path: &RelPath, doc_type: DocType) -> SkipReason {
         if doc_type == DocType::Pdf && !self.pdf {
             let setting = "ingest.pdf.mode".to_owned();
             return SkipReason::SwitchedOff { doc_type: doc_type.to_string(), setting };
         }
-        unsupported(doc_type)
+        unread(path, doc_type)
     }
 
     /// The change for a document whose bytes are at hand: a file, or a member of an archive.
     pub(crate) fn read(&self, path: &RelPath, put: Put, kind: Kind, bytes: Vec<u8>) -> DocChange {
         let doc_type = kind.doc_type();
         if let Kind::Other(_) = kind {
-            return put.skipped(doc_type, self.unread(doc_type));
+            return put.skipped(doc_type, self.unread(path, doc_type));
         }
         let content = match content(self.reader, path, kind, bytes) {
             Ok(content) => content,
@@ -265,8 +280,10 @@ impl Put {
         self.into_change(doc_type, DocStatus::Ok, None, Some(rep))
     }
 
+    /// Left out for a reason. What should have had a text and could not be read is a failure.
     pub(crate) fn skipped(self, doc_type: DocType, reason: SkipReason) -> DocChange {
-        self.into_change(doc_type, DocStatus::Skipped, Some(reason.to_string()), None)
+        let status = if reason.is_failure() { DocStatus::Error } else { DocStatus::Skipped };
+        self.into_change(doc_type, status, Some(reason.to_string()), None)
     }
 
     pub(crate) fn failed(self, doc_type: DocType, error: String) -> DocChange {

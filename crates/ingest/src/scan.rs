@@ -16,6 +16,8 @@ use crate::chunk::ChunkOptions;
 use crate::commit::{Committer, Weighed};
 use crate::counters::Counters;
 use crate::documents::DocumentReader;
+use crate::left_out::LeftOut;
+use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::plan::{Before, Ledger, is_unchanged};
 use crate::represent::{Representer, left_out, unreadable};
@@ -55,6 +57,8 @@ pub enum IngestEvent {
     Progress,
     /// One document failed; the job goes on.
     FileError { path: String, message: String },
+    /// Something that the owner of the files should know.
+    Warning(String),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +104,7 @@ impl Ingest {
         let ledger = Ledger::new(self.index.known_files()?);
         self.counters.set_totals(&self.index.counts()?);
         let unreadable_below = Mutex::new(BTreeSet::new());
+        let left_out_by_rule = LeftOut::default();
         self.pipeline(
             cancel,
             |work, changes| {
@@ -110,20 +115,26 @@ impl Ingest {
                     }
                     Found::Skipped { display, reason, size, mtime_ns } => {
                         let known = ledger.meet(&display);
-                        self.counters.scanned.fetch_add(1, Relaxed);
                         let same = known.is_some_and(|known| {
                             known.status == DocStatus::Skipped && is_unchanged(known, size, mtime_ns, 0)
                         });
                         if same {
-                            self.counters.skipped.fetch_add(1, Relaxed);
-                            self.counters.unchanged.fetch_add(1, Relaxed);
+                            self.counters.meet_known(DocStatus::Skipped);
                         } else {
+                            self.counters.meet();
                             send(changes, left_out(display, size, mtime_ns, &reason));
                         }
                     }
+                    Found::Ignored { display, rule, is_dir } => {
+                        self.counters.ignore(&rule, is_dir);
+                        left_out_by_rule.note(display, rule, is_dir);
+                    }
+                    Found::RulesUnread { display, message } => {
+                        (self.on_event)(IngestEvent::Warning(format!("{display}: {message}")));
+                    }
                     Found::Failed { display, message } => {
                         ledger.meet(&display);
-                        self.counters.scanned.fetch_add(1, Relaxed);
+                        self.counters.meet();
                         send(changes, unreadable(display.clone(), &message));
                         unreadable_below.lock().unwrap_or_else(PoisonError::into_inner).insert(display);
                     }
@@ -148,6 +159,12 @@ impl Ingest {
             self.index.set_setting(RULES_SETTING, &self.options.rules)?;
         }
         self.counters.set_totals(&self.index.counts()?);
+        let notes = left_out_by_rule.notes(&self.guard, self.counters.progress().scanned);
+        if self.counters.set_notes(notes.clone()) {
+            for note in notes {
+                (self.on_event)(IngestEvent::Warning(note));
+            }
+        }
         (self.on_event)(IngestEvent::Progress);
         Ok(())
     }
@@ -169,12 +186,13 @@ impl Ingest {
                             self.meet(&ledger, file, true, work);
                         }
                         Examined::Skipped { reason, size, mtime_ns } => {
+                            self.counters.meet();
                             send(changes, left_out(path.to_owned(), size, mtime_ns, &reason));
                             for gone in ledger.at_or_below(path).filter(|known| *known != path) {
                                 send(changes, DocChange::Delete { path: gone.to_owned() });
                             }
                         }
-                        Examined::Ignored | Examined::Gone => {
+                        Examined::Ignored { .. } | Examined::Gone => {
                             for gone in ledger.at_or_below(path) {
                                 send(changes, DocChange::Delete { path: gone.to_owned() });
                             }
@@ -216,20 +234,16 @@ impl Ingest {
     /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
     fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
         let known = ledger.meet_file(file.path.as_str());
-        self.counters.scanned.fetch_add(1, Relaxed);
         let same = known.filter(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode));
         match same.filter(|_| trust) {
             // A file that may no longer be read keeps its size and time stamp, but not its place in the index.
             Some(known) if known.status != DocStatus::Ok || self.guard.root().may_read(&file.path) => {
-                if known.status == DocStatus::Error {
-                    self.counters.errors.fetch_add(1, Relaxed);
-                } else {
-                    self.counters.skipped.fetch_add(1, Relaxed);
-                    self.counters.unchanged.fetch_add(1, Relaxed);
-                }
+                // With the members that it has if it is an archive.
+                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.meet_known(status));
                 true
             }
             _ => {
+                self.counters.meet();
                 self.counters.to_read.fetch_add(1, Relaxed);
                 work.send(file).is_ok()
             }
@@ -255,6 +269,7 @@ impl Ingest {
             archives: self.options.archives,
             turn: Mutex::default(),
             fingerprint: &self.options.rules,
+            counters: &self.counters,
         };
         let (produced, committed) = std::thread::scope(|scope| -> Result<_, IngestError> {
             let committer = thread("commit").spawn_scoped(scope, || {
@@ -302,6 +317,31 @@ fn thread(name: &str) -> std::thread::Builder {
     std::thread::Builder::new().name(name.to_owned())
 }
 
+/// Whether the catalog holds the files as they are now, by their sizes and time stamps.
+pub fn is_current(guard: &Guard, index: &Index, walk: &WalkOptions) -> Result<bool, IngestError> {
+    let ledger = Ledger::new(index.known_files()?);
+    let differs = AtomicBool::new(false);
+    let sink = |found| {
+        let is_known = match found {
+            Found::File(file) => ledger.meet_file(file.path.as_str()).is_some_and(|known| {
+                // Whatever its inode: that of a young file is not kept.
+                is_unchanged(known, file.size, file.mtime_ns, known.inode)
+            }),
+            Found::Skipped { display, .. } => ledger.meet(&display).is_some(),
+            Found::Failed { .. } | Found::Ignored { .. } | Found::RulesUnread { .. } => true,
+        };
+        if !is_known {
+            differs.store(true, Relaxed);
+        }
+    };
+    match discover::walk(guard, walk, &differs, &sink) {
+        Ok(()) => Ok(!differs.load(Relaxed) && ledger.vanished(&BTreeSet::new()).next().is_none()),
+        // The walk is stopped at the first difference.
+        Err(WalkError::Cancelled) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn represent_all(
     representer: &Representer<'_>,
     budget: &Budget,
@@ -334,5 +374,6 @@ fn known_of(row: DocumentRow) -> (String, Known) {
 }
 
 fn send(changes: &Sender<Weighed>, change: DocChange) -> bool {
-    changes.send(Weighed { change, bytes: 0 }).is_ok()
+    let outcome = Outcome::of_change(&change);
+    changes.send(Weighed { change, outcome, bytes: 0 }).is_ok()
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Ignored;
+
 crate::document::named!(
     IndexMode {
         Incremental = "incremental",
@@ -40,6 +42,12 @@ pub struct Progress {
     /// Files that this job has to read, known once the whole folder has been walked.
     #[serde(skip)]
     pub to_read: Option<u64>,
+    /// What the last walk of the whole tree left out by a rule, which has no row; none of it is among the scanned.
+    #[serde(default)]
+    pub ignored: Vec<Ignored>,
+    /// What the owner of the files should know about what was left out.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 impl Progress {
@@ -62,7 +70,14 @@ impl Progress {
             not_searchable: 0,
             read: 0,
             to_read: Some(0),
+            ignored: Vec::new(),
+            notes: Vec::new(),
         }
+    }
+
+    /// Files and folders that a rule left out.
+    pub fn ignored_total(&self) -> u64 {
+        self.ignored.iter().map(|ignored| ignored.files + ignored.folders).sum()
     }
 
     /// Together with another: running while either is.
@@ -83,6 +98,8 @@ impl Progress {
             not_searchable: self.not_searchable + other.not_searchable,
             read: self.read + other.read,
             to_read: self.to_read.zip(other.to_read).map(|(own, others)| own + others),
+            ignored: self.ignored.iter().chain(&other.ignored).cloned().collect(),
+            notes: self.notes.iter().chain(&other.notes).cloned().collect(),
             ..self
         }
     }

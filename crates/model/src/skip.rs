@@ -1,6 +1,10 @@
 //! Why a file was left out. Every file that is not searchable has one of these recorded.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use crate::{ErrorCode, Failure};
 
 /// Stored in `documents.error` as `CODE: sentence`, and shown by `dir2mcp status --files`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,10 +101,41 @@ impl SkipReason {
     }
 }
 
-impl std::fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: ", self.code())?;
-        match self {
+impl SkipReason {
+    /// The file should have had a text, and something went wrong while it was read. Everything else is left out on
+    /// purpose.
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            SkipReason::Damaged { .. } | SkipReason::TookTooLong { .. } | SkipReason::PartlyRead { .. }
+        )
+    }
+
+    /// What a caller is told who asks for such a file.
+    pub fn failure(&self, path: &str) -> Failure {
+        let code = match self {
+            _ if self.is_failure() => ErrorCode::ExtractFailed,
+            SkipReason::Binary => ErrorCode::BinarySkipped,
+            SkipReason::TooLarge { .. } => ErrorCode::FileTooLarge,
+            SkipReason::Secret { .. } => ErrorCode::Forbidden,
+            _ => ErrorCode::DocTypeUnsupported,
+        };
+        Failure::new(code, format!("{path}: {}", Sentence(self)))
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code(), Sentence(self))
+    }
+}
+
+/// The reason without its code.
+struct Sentence<'a>(&'a SkipReason);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
             SkipReason::Unsupported { doc_type } => {
                 write!(f, "no text is extracted from {doc_type} files")?;
                 match doc_type.as_str() {
@@ -127,7 +162,7 @@ impl std::fmt::Display for SkipReason {
             }
             SkipReason::Damaged { format, detail } => write!(
                 f,
-                "the {format} file is damaged ({detail}); open it in its own program and save it anew"
+                "the {format} file is damaged ({detail}); open it in its own program and save it again"
             ),
             SkipReason::Refused { format, detail } => write!(f, "the {format} file is refused: {detail}"),
             SkipReason::NoText { format } => {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use model::RelPath;
+use model::{IgnoreRule, RelPath};
 
 use crate::policy::PolicyError;
 
@@ -17,6 +17,14 @@ pub enum Denied {
 }
 
 impl Denied {
+    /// The rule by which such paths are counted.
+    pub fn rule(&self) -> IgnoreRule {
+        match self {
+            Denied::Floor { rule } => IgnoreRule::DenyList { pattern: (*rule).to_owned() },
+            Denied::Excluded { pattern } => IgnoreRule::PathExcludes { pattern: pattern.clone() },
+        }
+    }
+
     /// What the owner of the files can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -29,6 +37,11 @@ impl Denied {
         }
     }
 }
+
+/// Those of the defaults that keep folders of copies and builds out, and protect nothing. Where the repository tools have an
+/// index of their own, their own globs decide about these.
+pub const IGNORED_FOLDERS: &[&str] =
+    &["**/node_modules/**", "**/dist/**", "**/build/**", "**/.venv/**", "**/__pycache__/**"];
 
 /// The default of `security.path_excludes`: the list of the dir2mcp specification, section 16.2, united
 /// with the ignore list of section 7.1, and the names of other private keys and password files.

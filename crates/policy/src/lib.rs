@@ -31,7 +31,7 @@ mod syscalls;
 mod visible;
 
 pub use confine::{Confinement, ConfinementStatus, confine};
-pub use deny::{Denied, Excludes, default_path_excludes};
+pub use deny::{Denied, Excludes, IGNORED_FOLDERS, default_path_excludes};
 pub use limits::DEFAULT_MAX_FILE_BYTES;
 pub use open::{Guard, OpenError, OpenFile, path_failure};
 pub use patience::{set_read_deadline, within_deadline};

@@ -101,6 +101,22 @@ impl Guard {
         &self.policy
     }
 
+    /// The path that a caller means. A name is taken as it is written where there is such a file: `a:b.md` and
+    /// `back\slash.md` are names here. Else it is read as agents on Windows write paths: `\` counts as `/`, and what begins
+    /// with the letter of a drive is absolute.
+    pub fn locate(&self, written: &str) -> Result<RelPath, PathError> {
+        let read = RelPath::parse(written);
+        let may_be_literal = written.contains(['\\', ':']) && !written.starts_with('/');
+        if may_be_literal
+            && matches!(&read, Ok(_) | Err(PathError::Absolute | PathError::Escapes))
+            && let Ok(literal) = RelPath::from_walk(written)
+            && self.root.holds(&literal)
+        {
+            return Ok(literal);
+        }
+        read
+    }
+
     /// Opens a file that a caller named. Symbolic links are followed while they stay below the root, and
     /// the file they lead to must itself pass the policy.
     ///
@@ -327,7 +343,19 @@ impl From<OpenError> for Failure {
             OpenError::Io(cause) if cause.kind() == io::ErrorKind::TimedOut => ErrorCode::Timeout,
             OpenError::Io(_) => ErrorCode::ExtractFailed,
         };
-        Failure::new(code, error.to_string())
+        let failure = Failure::new(code, error.to_string());
+        match error {
+            OpenError::TooLarge { size, .. } => {
+                let megabytes = size.div_ceil(1 << 20);
+                failure.hint(format!(
+                    "Set ingest.max_file_mb to {megabytes} or more and start the server again, or split the file."
+                ))
+            }
+            OpenError::NotAFile { .. } => {
+                failure.hint("Name a regular file; list_files shows those there are.")
+            }
+            _ => failure,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{DocType, RelPath};
+use model::{DocType, IgnoreRule, RelPath};
 
 use crate::allow::Allowed;
 use crate::deny::{self, Denied, Excludes};
@@ -17,6 +17,9 @@ use crate::secrets::{SecretMatch, SecretPatterns};
 pub struct PolicyConfig {
     /// `security.path_excludes`, gitignore-like; added to the floor.
     pub path_excludes: Vec<String>,
+    /// Globs that keep files out of the index and nothing else: `index.exclude_globs` where the repository tools have an
+    /// index of their own.
+    pub index_excludes: Vec<String>,
     /// `security.secret_patterns`.
     pub secret_patterns: SecretPatterns,
     /// `security.secret_level`.
@@ -35,6 +38,7 @@ impl Default for PolicyConfig {
     fn default() -> PolicyConfig {
         PolicyConfig {
             path_excludes: deny::default_path_excludes(),
+            index_excludes: Vec::new(),
             secret_patterns: SecretPatterns::Default,
             secret_level: SecretLevel::Default,
             allow: Vec::new(),
@@ -64,6 +68,7 @@ pub enum PolicyError {
 #[derive(Debug)]
 pub struct Policy {
     excludes: Excludes,
+    unindexed: Excludes,
     redactor: Arc<Redactor>,
     level: SecretLevel,
     allowed: Allowed,
@@ -75,6 +80,7 @@ impl Policy {
     pub fn new(config: PolicyConfig) -> Result<Policy, PolicyError> {
         Ok(Policy {
             excludes: Excludes::new(&config.path_excludes)?,
+            unindexed: Excludes::new(&config.index_excludes)?,
             redactor: Arc::new(Redactor::new(&config.secret_patterns)?),
             level: config.secret_level,
             allowed: Allowed::new(&config.allow)?,
@@ -89,9 +95,15 @@ impl Policy {
         self.excludes.check(path, false)
     }
 
-    /// Whether a walk can leave out this directory: every path below it would be denied.
-    pub fn excludes_dir(&self, dir: &RelPath) -> bool {
-        deny::check_floor(dir).is_err() || self.excludes.check(dir, true).is_err()
+    /// Whether a walk may take a path into the index; if not, the rule against it. A directory that is kept out keeps out
+    /// everything below it.
+    pub fn check_indexed(&self, path: &RelPath, is_dir: bool) -> Result<(), IgnoreRule> {
+        let read = deny::check_floor(path).and_then(|()| self.excludes.check(path, is_dir));
+        read.map_err(|denied| denied.rule())?;
+        self.unindexed.check(path, is_dir).map_err(|denied| match denied {
+            Denied::Excluded { pattern } => IgnoreRule::IndexGlobs { pattern },
+            floor @ Denied::Floor { .. } => floor.rule(),
+        })
     }
 
     /// The first credential found in the text of a file, by the name of the rule that found it.

@@ -1,8 +1,10 @@
 //! A root: a directory opened once and served from then on, whatever happens to its name.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use model::{RelPath, RootId};
@@ -10,6 +12,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::resolve::{self, Resolver};
+
+/// Links with absolute targets that are followed one after the other.
+const MOST_ABSOLUTE_LINKS: usize = 16;
 
 /// An opened directory below which files may be read. All resolution starts at its descriptor, so a
 /// rename of the directory, or a new one put in its place, never redirects a read.
@@ -123,6 +128,11 @@ impl Root {
         self.resolver.open_same_mount(self.directory.as_fd(), path.as_str(), OFlags::PATH)
     }
 
+    /// Whether something is there by this name, or a file on the way to it, which may be an archive.
+    pub(crate) fn holds(&self, path: &RelPath) -> bool {
+        matches!(self.pin(path), Ok(_) | Err(Errno::LOOP | Errno::NOTDIR))
+    }
+
     /// Opens a path for reading without following any symbolic link.
     pub(crate) fn open_for_reading(&self, path: &RelPath) -> Result<OwnedFd, Errno> {
         self.resolver.open(self.directory.as_fd(), path.as_str(), resolve::READ_FLAGS)
@@ -131,14 +141,52 @@ impl Root {
     /// Where a path with symbolic links in it leads, provided that it stays below the root.
     ///
     /// The answer is a name like any other: it has to pass the policy and to be opened without links.
-    pub(crate) fn real_path(&self, path: &RelPath) -> Result<RelPath, Errno> {
-        let target = self.resolver.pin_following(self.directory.as_fd(), path.as_str())?;
+    pub fn real_path(&self, path: &RelPath) -> Result<RelPath, Errno> {
         let name = |fd: BorrowedFd<'_>| resolve::path_of(fd).map_err(|_| Errno::XDEV);
         // The root's present name, not the remembered one: it may have been moved.
-        let (root, target) = (name(self.directory.as_fd())?, name(target.as_fd())?);
-        let below = target.strip_prefix(&root).map_err(|_| Errno::XDEV)?;
-        // A name that is not UTF-8 cannot be asked for, so it does not exist for callers.
-        below.to_str().and_then(|text| RelPath::from_walk(text).ok()).ok_or(Errno::NOENT)
+        let root = name(self.directory.as_fd())?;
+        // The kernel refuses a link with an absolute target even where that lies below the root: such a link is written
+        // anew relative to the root, and the kernel is asked again.
+        let mut path = path.clone();
+        for _ in 0..MOST_ABSOLUTE_LINKS {
+            match self.resolver.pin_following(self.directory.as_fd(), path.as_str()) {
+                Ok(target) => {
+                    let target = name(target.as_fd())?;
+                    let below = target.strip_prefix(&root).map_err(|_| Errno::XDEV)?;
+                    // A name that is not UTF-8 cannot be asked for, so it does not exist for callers.
+                    return below.to_str().and_then(|text| RelPath::from_walk(text).ok()).ok_or(Errno::NOENT);
+                }
+                Err(Errno::XDEV) => path = self.without_absolute_link(&root, &path)?,
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(Errno::LOOP)
+    }
+
+    /// A path in which the first link whose target is absolute and below the root is replaced by that target. Nothing is
+    /// opened by it: it is a name, and the kernel resolves it below the root like any other.
+    fn without_absolute_link(&self, root: &Path, path: &RelPath) -> Result<RelPath, Errno> {
+        let text = path.as_str();
+        let ends = text.match_indices('/').map(|(at, _)| at).chain([text.len()]);
+        for end in ends {
+            let (link, rest) = (&text[..end], &text[end..]);
+            let (folder, name) = link.rsplit_once('/').unwrap_or(("", link));
+            let folder = match folder {
+                "" => None,
+                // A relative link on the way is the kernel's to follow.
+                folder => Some(self.resolver.pin_following(self.directory.as_fd(), folder)?),
+            };
+            let folder = folder.as_ref().map_or(self.directory.as_fd(), |fd| fd.as_fd());
+            let Ok(target) = rustix::fs::readlinkat(folder, name, Vec::new()) else { continue };
+            let target = Path::new(OsStr::from_bytes(target.to_bytes()));
+            if !target.is_absolute() {
+                continue;
+            }
+            let below = target.strip_prefix(root).map_err(|_| Errno::XDEV)?;
+            let below = below.to_str().ok_or(Errno::NOENT)?;
+            return RelPath::from_walk(&format!("{below}{rest}")).map_err(|_| Errno::XDEV);
+        }
+        Err(Errno::XDEV)
     }
 
     /// As on a kernel without `openat2`.

@@ -196,7 +196,7 @@ keys! {
     /// Candidates fetched for each passage wanted, so that filters and deletions leave enough.
     RagOversampleFactor "rag.oversample_factor": Int { min: 1, max: 100 }, Preset::Int(5), Never;
 
-    /// Obey .gitignore files.
+    /// Obey .gitignore files, also outside of git repositories. A .ignore file outranks them.
     IngestGitignore "ingest.gitignore": Bool, Preset::Bool(true), False;
     /// PDF files.
     IngestPdfMode "ingest.pdf.mode": Choice(&["off", "ocr", "auto"]), Preset::Text("ocr"), Ranked(&[&["off"], &["ocr", "auto"]]);

@@ -229,6 +229,8 @@ fn scan_data(progress: &Progress) -> Value {
         "deleted": progress.deleted,
         "reps": progress.representations,
         "errors": progress.errors,
+        "unchanged": progress.unchanged,
+        "ignored": progress.ignored_total(),
     })
 }
 
@@ -264,6 +266,7 @@ mod tests {
             not_searchable: 12,
             read: 0,
             to_read: None,
+            ..Progress::nothing()
         }
     }
 

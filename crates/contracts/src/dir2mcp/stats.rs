@@ -87,7 +87,7 @@ fn render(stats: &Stats) -> Output {
     let models = &stats.models;
     let state = if indexing.running { "Indexing is running" } else { "Indexing is complete" };
     // A second run over an unchanged folder indexes nothing: its zero must not read as an empty index.
-    let text = format!(
+    let mut text = format!(
         "{state} ({}): {} files are searchable in {} chunks, {} are not searchable. This job looked at {} files: {} \
          indexed, {} unchanged, {} left out, {} deleted, {} errors. Root: {}.",
         indexing.mode,
@@ -102,6 +102,9 @@ fn render(stats: &Stats) -> Output {
         indexing.errors,
         one_line(&stats.root),
     );
+    for note in &indexing.notes {
+        text.push_str(&format!(" Note: {}", one_line(note)));
+    }
     Output::new(
         text,
         json!({
@@ -172,6 +175,7 @@ mod tests {
                 not_searchable: 3,
                 read: 0,
                 to_read: None,
+                ..Progress::nothing()
             },
             models: ModelNames {
                 embed_text: "mistral-embed".into(),

@@ -60,7 +60,11 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
             "max_references": limits.max_references,
             "max_bundle_files": limits.max_bundle_files,
         },
-        "chunking_summary": { "lines": config.chunk_lines, "overlap_lines": config.chunk_overlap },
+        "chunking_summary": {
+            "lines": config.chunk_lines,
+            "overlap_lines": config.chunk_overlap,
+            "source_code": "parted between declarations; windows of lines where there are none",
+        },
         "effective_config": {
             "include_extensions": view.include_extensions,
             "exclude_globs": view.exclude_globs,

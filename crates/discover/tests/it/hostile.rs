@@ -53,7 +53,7 @@ fn an_ignore_file_too_large_to_apply_is_reported() {
     fixture.write("sub/.gitignore", &"x\n".repeat(600_000));
     let found = fixture.walk().unwrap();
     let failed =
-        |found: &Found| matches!(found, Found::Failed { display, .. } if display == "sub/.gitignore");
+        |found: &Found| matches!(found, Found::RulesUnread { display, .. } if display == "sub/.gitignore");
     assert!(found.iter().any(failed), "{found:?}");
     assert_eq!(found.len(), 3, "and it is still a file");
 }

@@ -32,7 +32,7 @@ fn d085_links_are_not_followed_by_default() {
     assert_eq!(files.into_iter().collect::<Vec<_>>(), ["real/one.txt", "real/two.txt"]);
     assert_eq!(others.len(), 14);
     assert!(others.values().all(|code| code == "SYMLINK_SKIPPED"), "{others:?}");
-    assert_eq!(examine(&fixture.guard, &OPTIONS, &rel("dir/one.txt")), Examined::Ignored);
+    assert_eq!(examine(&fixture.guard, &OPTIONS, &rel("dir/one.txt")), Examined::Ignored { rule: None });
 }
 
 #[test]

@@ -16,6 +16,9 @@ use super::view::RepoView;
 use crate::api::Call;
 use crate::engine::{Shared, blocking};
 
+/// The most that `max_file_bytes` can be set to (repo specification, section 7.3).
+const HARDEST_FILE_LIMIT: u64 = 4 << 20;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedPath {
     pub path: String,
@@ -119,7 +122,7 @@ impl Repo {
             return Err(Failure::new(ErrorCode::Forbidden, "the path is empty")
                 .hint("Name a file of the repository."));
         }
-        let slashed = written.replace('\\', "/");
+        let slashed = if written.starts_with('\\') { written.replace('\\', "/") } else { written.to_owned() };
         let given = Path::new(&slashed);
         let relative: PathBuf = if given.is_absolute() {
             // By its spelling alone: whether the file is there is for the policy to find out.
@@ -129,7 +132,8 @@ impl Repo {
         } else {
             given.to_owned()
         };
-        RelPath::parse(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
+        let guard = &self.engine.shared.guard;
+        guard.locate(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
     }
 }
 
@@ -154,7 +158,11 @@ pub(super) fn read(guard: &Guard, view: &RepoView, path: &RelPath) -> Result<Str
             ErrorCode::LimitExceeded,
             format!("the file has {size} bytes, more than max_file_bytes ({limit})"),
         )
-        .hint("Search for what you need of it, or raise max_file_bytes in repo_mcp.toml.")),
+        .hint(if size <= HARDEST_FILE_LIMIT {
+            format!("Set max_file_bytes in repo_mcp.toml to {size} or more, and start the server again.")
+        } else {
+            format!("Split the file: max_file_bytes cannot be more than {HARDEST_FILE_LIMIT}.")
+        })),
         Err(Unshown::Open(error)) => Err(refusal(error)),
         Err(Unshown::NotText) => Err(Failure::new(ErrorCode::BinarySkipped, "the file is not text")
             .hint("Only text files can be opened.")),

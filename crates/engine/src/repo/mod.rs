@@ -7,6 +7,7 @@ mod refresh;
 mod search;
 mod symbols;
 mod view;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{DocType, EmbedError, Embedder, ErrorCode, Failure, IndexKind, Query, RelPath, Span};
+use model::{DocType, EmbedError, Embedder, ErrorCode, Failure, IndexKind, Pointer, Query, RelPath, Span};
 use retrieve::{RankOptions, View, Weights};
 
 use super::Repo;
+use super::files::shown;
 use super::view::RepoView;
+use super::windows::Windows;
 use crate::api::Call;
 use crate::engine::{Shared, blocking};
 
@@ -51,7 +53,17 @@ impl Repo {
                 self.permitted(retrieval)?;
                 let is_complete = self.settled(call).await?;
                 let (shared, view) = (self.shared(), Arc::clone(&self.config.view));
-                let hits = blocking(call, move || find(&shared, &view, &query, retrieval)).await?;
+                let windows = Windows::new(self.config.chunk_lines, self.config.chunk_overlap);
+                let hits = blocking(call, move || {
+                    // Several passages may stand in one window.
+                    let wanted = query.k;
+                    let query = Query { k: wanted.saturating_mul(2), ..query };
+                    let found = find(&shared, &view, &query, retrieval)?;
+                    let mut hits = windows.cite(found, |path| shown(&shared, &view, path).ok());
+                    hits.truncate(wanted);
+                    Ok(hits)
+                })
+                .await?;
                 Ok(RepoHits { hits, is_complete })
             })
             .await
@@ -92,7 +104,12 @@ pub(super) fn find(
     let mut states = HashMap::new();
     let mut hits = Vec::with_capacity(answer.hits.len());
     for (hit, matched_terms) in answer.hits.into_iter().zip(answer.matched) {
-        let Span::Lines { start_line, end_line } = hit.span else { continue };
+        let (start_line, end_line) = match (hit.span, &hit.pointer) {
+            (Span::Lines { start_line, end_line }, _) => (start_line, end_line),
+            // A piece of a long line, which is cited by its page elsewhere.
+            (Span::Page { .. }, Some(Pointer::Lines { start_line, end_line })) => (*start_line, *end_line),
+            _ => continue,
+        };
         // Pages of HTML are opened by the lines they were written in, which are not those of their text.
         if hit.doc_type == DocType::Html && hit.pointer.is_some() {
             continue;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::{DocStatus, ErrorCode, Failure, IndexMode, RelPath};
+use model::{DocStatus, ErrorCode, Failure, IndexMode};
 use policy::OpenError;
 use tokio_util::sync::CancellationToken;
 
@@ -82,9 +82,16 @@ impl Smart {
         let outcome = loop {
             tokio::select! {
                 biased;
-                done = &mut work => break done.map_err(|_| {
-                    Failure::new(ErrorCode::InternalError, "indexing ended abnormally; see the server's log")
-                })?,
+                done = &mut work => {
+                    let counted: Result<Counted, Failure> = done.map_err(|_| {
+                        Failure::new(ErrorCode::InternalError, "indexing ended abnormally; see the server's log")
+                    })?;
+                    // Only what a caller is told counts as seen: who does not wait hears of it from the next call.
+                    break counted.and_then(|counted| {
+                        counted.now.write(&seen_file(&engine))?;
+                        Ok(counted.indexed)
+                    });
+                }
                 () = call.cancel.cancelled() => {
                     return Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled; indexing goes on"));
                 }
@@ -127,7 +134,7 @@ fn is_folder(engine: &Engine, rel_path: &str) -> Result<(), Failure> {
             missing("The root itself is gone; make it available and restart the server.")
         };
     }
-    let path = RelPath::parse(rel_path).map_err(|error| policy::path_failure(&error))?;
+    let path = guard.locate(rel_path).map_err(|error| policy::path_failure(&error))?;
     match guard.open(&path) {
         Err(OpenError::NotAFile { kind: "directory" }) => Ok(()),
         Err(OpenError::NotFound) => missing("Name a folder that exists below a root."),
@@ -138,19 +145,24 @@ fn is_folder(engine: &Engine, rel_path: &str) -> Result<(), Failure> {
     }
 }
 
-fn count(engine: &Engine, folder: &str, full: bool) -> Result<Indexed, Failure> {
+/// The counts, and the files that the next request is compared with once these counts were reported.
+struct Counted {
+    indexed: Indexed,
+    now: Seen,
+}
+
+fn count(engine: &Engine, folder: &str, full: bool) -> Result<Counted, Failure> {
     let index = engine.shared.index();
     let now = Seen::now(&index, &|row| row.status == DocStatus::Ok)?;
-    let file = seen_file(engine);
-    let before = Seen::read(&file).unwrap_or_default();
+    let before = Seen::read(&seen_file(engine)).unwrap_or_default();
     let (left_out, _) =
         index.list(&|row| row.status != DocStatus::Ok && is_below(&row.path, folder), 0, 0)?;
     let (now_below, before_below) = (now.clone().below(folder), before.clone().below(folder));
     let difference = now_below.since(&before_below, full);
     let indexed = difference.added + difference.updated;
     let skipped = now_below.len() - indexed + left_out;
-    now.merged_below(folder, before).write(&file)?;
-    Ok(Indexed { indexed, skipped, removed: difference.removed, ..Indexed::default() })
+    let indexed = Indexed { indexed, skipped, removed: difference.removed, ..Indexed::default() };
+    Ok(Counted { indexed, now: now.merged_below(folder, before) })
 }
 
 fn seen_file(engine: &Engine) -> PathBuf {

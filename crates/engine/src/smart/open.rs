@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{ErrorCode, Failure, RelPath};
+use model::{ErrorCode, Failure};
 use policy::Redactor;
 
 use super::Smart;
@@ -54,7 +54,7 @@ impl Smart {
         let shared = Arc::clone(&engine.shared);
         let work = blocking(call, move || {
             let rel_path =
-                RelPath::parse(&location.rel_path).map_err(|error| policy::path_failure(&error))?;
+                shared.guard.locate(&location.rel_path).map_err(|error| policy::path_failure(&error))?;
             let Whole { text, extraction: parts, .. } =
                 shared.door().whole(&rel_path).map_err(without_text)?;
             let hit = match &wanted {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use index::{Index, StoredChunk};
-use ingest::Extraction;
+use ingest::{Extraction, TextPages, row_lines};
 use model::{DocType, ErrorCode, Failure, Pointer, Span};
 use policy::Redactor;
 use retrieve::caption;
@@ -19,6 +19,12 @@ const QUOTED_WORDS: usize = 6;
 const QUOTED_CHARS: usize = 60;
 
 const NEAR: &str = " near \"";
+
+/// Quotes that are tried for one that is met nowhere before the passage.
+const MOST_QUOTES: usize = 40;
+
+/// Between a place and the lines of the document's text that are meant of it.
+const SUBPLACE: &str = ", ";
 
 /// A passage as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,34 +56,60 @@ impl Cited {
         let of_line = text.split('\n').nth(cut.line).unwrap_or_default();
         // A preview begins at the place; the passage must end within it.
         let fits = |before: usize| before + of_line.len() + shown.len() + MARGIN <= room;
-        let (place, is_found) = match (&chunk.pointer, chunk.span) {
-            // Several sections of a document may have one title.
-            (Some(section @ Pointer::Section { .. }), _) if chunk.doc_type != DocType::Md => {
-                (section.clone(), false)
+        // Where a secret took whole lines with it, the lines of the passage are not known.
+        let exact = text.matches('\n').count() == chunk.text.matches('\n').count();
+        let lines = match chunk.span {
+            Span::Lines { start_line, end_line } if exact => {
+                let start = (start_line + cut.line as u32).min(end_line);
+                let end = (start + shown.matches('\n').count() as u32).min(end_line);
+                Some((Pointer::Lines { start_line: start, end_line: end }, fits(0)))
             }
-            (Some(pointer), _) if chunk.doc_type != DocType::Md => {
-                (pointer.clone(), fits(before) && index.begins_its_place(chunk.id)?)
+            Span::Lines { start_line, end_line } => {
+                Some((Pointer::Lines { start_line, end_line }, fits(before)))
             }
-            (_, Span::Lines { start_line, end_line }) => {
-                // Where a secret took whole lines with it, the lines of the passage are not known.
-                let exact = text.matches('\n').count() == chunk.text.matches('\n').count();
-                let start = if exact { (start_line + cut.line as u32).min(end_line) } else { start_line };
-                let lines = shown.matches('\n').count() as u32;
-                let end = if exact { (start + lines).min(end_line) } else { end_line };
-                let before = if exact { 0 } else { before };
-                (Pointer::Lines { start_line: start, end_line: end }, fits(before))
-            }
-            (_, Span::Page { page }) => {
-                (Pointer::Page { page }, fits(before) && index.begins_its_place(chunk.id)?)
-            }
-            (_, Span::Time { start_ms, end_ms }) => (Pointer::Time { start_ms, end_ms }, false),
+            Span::Page { .. } | Span::Time { .. } => None,
         };
-        let named = blanked(&place, &config.redactor);
+        let place = match (&chunk.pointer, chunk.span) {
+            // A piece of a line that is too long to have a number of use.
+            (Some(Pointer::Lines { .. }), Span::Page { page }) => Some(Pointer::Page { page }),
+            (Some(pointer), _) if chunk.doc_type != DocType::Md => Some(pointer.clone()),
+            (_, Span::Page { page }) => Some(Pointer::Page { page }),
+            (_, Span::Time { start_ms, end_ms }) => Some(Pointer::Time { start_ms, end_ms }),
+            (_, Span::Lines { .. }) => None,
+        };
+        // Several sections of a document may have one title, and a time says little about where a text stands.
+        let is_vague = matches!(place, None | Some(Pointer::Section { .. } | Pointer::Time { .. }));
+        let is_piece =
+            matches!((&chunk.pointer, chunk.span), (Some(Pointer::Lines { .. }), Span::Page { .. }));
+        let named = place.as_ref().map(|place| blanked(place, &config.redactor));
         // Two sheets may have one name once it is blanked: the words tell them apart.
-        let is_found = is_found && named == place;
-        let mut pointer = named.to_string();
-        if !is_found && let Some(quote) = quote(&shown, words) {
-            pointer.push_str(&format!("{NEAR}{quote}\""));
+        let is_plain = named == place;
+        let begins =
+            is_plain && fits(before) && !is_vague && !is_piece && index.begins_its_place(chunk.id)?;
+        let (mut pointer, is_found) = match (named, lines) {
+            (Some(place), _) if begins => (place.to_string(), true),
+            (Some(place), Some((lines, is_found))) => (format!("{place}{SUBPLACE}{lines}"), is_plain && is_found),
+            (Some(place), None) => (place.to_string(), false),
+            (None, Some((lines, is_found))) => (lines.to_string(), is_found),
+            (None, None) => (Pointer::Document.to_string(), false),
+        };
+        if !is_found {
+            // What a search for the quote meets before it meets this passage.
+            let earlier = index.earlier_in_place(chunk.id)?;
+            let begin = match chunk.span {
+                Span::Lines { .. } if exact => before,
+                _ => 0,
+            };
+            let first = shown.lines().next().unwrap_or_default().trim();
+            let until = before + of_line.find(first).unwrap_or(0);
+            let above = text.get(begin..until).unwrap_or_default();
+            let met = |quote: &str| {
+                find_words(above, quote).is_some()
+                    || earlier.iter().any(|text| find_words(text, quote).is_some())
+            };
+            if let Some(quote) = quote(&shown, words, &met) {
+                pointer.push_str(&format!("{NEAR}{quote}\""));
+            }
         }
         let snippet = if above.is_empty() { shown } else { format!("{}{above}\n{shown}", caption::MARK) };
         Ok(Cited { pointer, snippet })
@@ -102,32 +134,48 @@ pub(super) fn blanked(place: &Pointer, redactor: &Redactor) -> Pointer {
 const MARGIN: usize = 64;
 
 /// Words of a passage that stand in the file just so, without quotes and without what redaction put there: those that
-/// were searched for, with their neighbours, else the first ones.
-fn quote(shown: &str, searched: &[String]) -> Option<String> {
+/// were searched for, with their neighbours, else the first ones. Of several such, the first that nobody meets before the
+/// passage itself; a longer one is told apart more easily.
+fn quote(shown: &str, searched: &[String], met_before: &dyn Fn(&str) -> bool) -> Option<String> {
     let is_searched = |word: &str| {
         let word = word.to_lowercase();
         searched.iter().any(|searched| word.contains(searched.as_str()))
     };
     let clean = |word: &&str| !word.contains(['"', '[', ']']);
     let words: Vec<&str> = shown.split_whitespace().collect();
-    let runs = words.split(|word| !clean(word)).filter(|run| !run.is_empty());
-    let best = runs.max_by_key(|run| {
+    let mut runs: Vec<&[&str]> = words.split(|word| !clean(word)).filter(|run| !run.is_empty()).collect();
+    // Stable: of equals the first stays first.
+    runs.sort_by_key(|run| {
         let known = run.iter().filter(|word| is_searched(word)).count();
-        // Of equals the last is taken, so the first has to be the greatest.
-        (known, run.len().min(QUOTED_WORDS), std::cmp::Reverse(run.as_ptr() as usize))
-    })?;
-    let at = best.iter().position(|word| is_searched(word)).unwrap_or(0);
-    let start = at.saturating_sub(1).min(best.len().saturating_sub(QUOTED_WORDS));
-    let quote = best[start..].iter().take(QUOTED_WORDS).copied().collect::<Vec<_>>().join(" ");
-    let quote: String = quote.chars().take(QUOTED_CHARS).collect();
-    let quote = quote.trim_end();
-    (!quote.is_empty()).then(|| quote.to_owned())
+        std::cmp::Reverse((known, run.len().min(QUOTED_WORDS)))
+    });
+    let quoted = |run: &[&str], start: usize, count: usize, chars: usize| {
+        let text = run[start..].iter().take(count).copied().collect::<Vec<_>>().join(" ");
+        let text: String = text.chars().take(chars).collect();
+        let text = text.trim_end().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let usual = |run: &[&str]| {
+        let at = run.iter().position(|word| is_searched(word)).unwrap_or(0);
+        let start = at.saturating_sub(1).min(run.len().saturating_sub(QUOTED_WORDS));
+        quoted(run, start, QUOTED_WORDS, QUOTED_CHARS)
+    };
+    let first = runs.iter().find_map(|run| usual(run))?;
+    if !met_before(&first) {
+        return Some(first);
+    }
+    let others = runs.iter().flat_map(|run| {
+        (0..run.len()).filter_map(move |start| quoted(run, start, 2 * QUOTED_WORDS, 2 * QUOTED_CHARS))
+    });
+    others.take(MOST_QUOTES).find(|quote| !met_before(quote)).or(Some(first))
 }
 
 /// A pointer as a caller writes it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wanted {
     place: Pointer,
+    /// The lines of the document's text that are meant of the place.
+    lines: Option<(u32, u32)>,
     quote: Option<String>,
 }
 
@@ -138,12 +186,21 @@ impl Wanted {
             Some((place, rest)) => (place, Some(rest.strip_suffix('"').unwrap_or(rest).to_owned())),
             None => (text, None),
         };
+        let whole = place;
+        let (place, lines) = match whole.rsplit_once(", lines ") {
+            Some((place, lines)) => match Pointer::parse(&format!("lines {lines}")) {
+                Some(Pointer::Lines { start_line, end_line }) => (place, Some((start_line, end_line))),
+                // Words of a title.
+                _ => (whole, None),
+            },
+            None => (whole, None),
+        };
         let place = Pointer::parse(place).ok_or_else(|| {
             Failure::new(ErrorCode::InvalidField, "the pointer names no place").hint(
                 "Give a pointer of searchFiles, or one such as: page 3, slide 7, sheet 'Q2', lines 10-20.",
             )
         })?;
-        Ok(Wanted { place, quote: quote.filter(|quote| !quote.trim().is_empty()) })
+        Ok(Wanted { place, lines, quote: quote.filter(|quote| !quote.trim().is_empty()) })
     }
 
     /// A passage of the place, told by some of its words.
@@ -158,13 +215,14 @@ impl Wanted {
         parts: Option<&Extraction>,
         redactor: &Redactor,
     ) -> Result<Range<usize>, Failure> {
+        let within = self.lines.and_then(|(first, last)| lines(text, first, last));
         let region = match (&self.place, parts) {
+            _ if within.is_some() => within,
             (Pointer::Lines { start_line, end_line }, _) => lines(text, *start_line, *end_line),
             (Pointer::Document, _) => Some(0..text.len()),
             (place, Some(parts)) => region(place, text, parts, redactor),
-            (Pointer::Page { page }, None) => page_of_text(text, *page),
-            // A table that is read as text has a row in every line.
-            (Pointer::Rows { sheet: None, first_row, last_row }, None) => lines(text, *first_row, *last_row),
+            (Pointer::Page { page }, None) => TextPages::of(text).and_then(|pages| pages.range(*page)),
+            (Pointer::Rows { sheet: None, first_row, last_row }, None) => rows(text, *first_row, *last_row),
             (Pointer::Section { .. }, None) => Some(0..text.len()),
             _ => None,
         };
@@ -207,15 +265,12 @@ fn lines(text: &str, first: u32, last: u32) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// A page of a text whose pages are divided by form feeds.
-fn page_of_text(text: &str, page: u32) -> Option<Range<usize>> {
-    let pages: Vec<&str> = text.split('\x0c').collect();
-    let wanted = page.checked_sub(1)? as usize;
-    if pages.len() < 2 || wanted >= pages.len() {
-        return None;
-    }
-    let start: usize = pages[..wanted].iter().map(|page| page.len() + 1).sum();
-    Some(start..start + pages[wanted].len())
+/// The bytes of rows of a table in text, counted from 1; none where the table ends before.
+fn rows(text: &str, first: u32, last: u32) -> Option<Range<usize>> {
+    let begins = row_lines(text);
+    let line_of = |row: u32| begins.get(row.checked_sub(1)? as usize).copied();
+    let end = line_of(last.saturating_add(1)).map_or(u32::MAX, |next| next - 1);
+    lines(text, line_of(first)?, end)
 }
 
 /// Where words stand one after the other, whatever white space is between them.
@@ -268,19 +323,27 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_pages_of_plain_text() {
+    fn lines_and_rows_of_plain_text() {
         assert_eq!(lines("a\nbb\nc", 2, 2), Some(2..4));
         assert_eq!(lines("a\nbb\nc", 2, 99), Some(2..6));
         assert_eq!(lines("a\nbb\nc", 4, 4), None);
         assert_eq!(lines("", 1, 1), Some(0..0));
-        assert_eq!(page_of_text("a\x0cbb", 2), Some(2..4));
-        assert_eq!(page_of_text("a\x0cbb", 3), None);
-        assert_eq!(page_of_text("no pages", 1), None);
+        assert_eq!(rows("a,b\n\"1\n2\",x\nc,d\n", 2, 2), Some(4..11));
+        assert_eq!(rows("a,b\n", 2, 9), None);
+    }
+
+    #[test]
+    fn s023_lines_within_a_place() {
+        let text = "one\ntwo\nthree\nfour";
+        let wanted = Wanted::parse("page 3, section 'Scope, lines of it', lines 2-3").unwrap();
+        assert_eq!(&text[wanted.find(text, None, &redactor()).unwrap()], "two\nthree");
+        let title = Wanted::parse("section 'Poem, lines of'").unwrap();
+        assert_eq!((title.lines, &title.place), (None, &Pointer::parse("section 'Poem, lines of'").unwrap()));
     }
 
     #[test]
     fn quotes_leave_out_what_redaction_put_there() {
-        let quote = |text: &str, searched: &str| quote(text, &[searched.to_owned()]);
+        let quote = |text: &str, searched: &str| quote(text, &[searched.to_owned()], &|_| false);
         let text = "mail [EMAIL] about the lease of the windmill today";
         assert_eq!(quote(text, "mail").as_deref(), Some("mail"));
         assert_eq!(quote(text, "nothing").as_deref(), Some("about the lease of the windmill"));
@@ -289,10 +352,18 @@ mod tests {
         assert_eq!(quote("one \"two\" three four", "x").as_deref(), Some("three four"));
     }
 
+    #[test]
+    fn s023_a_quote_is_one_that_is_not_met_before() {
+        let before = "the price is 4 for all of them";
+        let met = |quote: &str| find_words(before, quote).is_some();
+        let quote = quote("the price is 4 for all of these", &["price".to_owned()], &met).unwrap();
+        assert!(find_words(before, &quote).is_none(), "{quote}");
+    }
+
     proptest! {
         #[test]
         fn a_quote_is_found_where_it_was_taken(text in "\\PC{0,80}(\\s\\PC{1,20}){0,12}") {
-            if let Some(quote) = quote(&text, &[]) {
+            if let Some(quote) = quote(&text, &[], &|_| false) {
                 prop_assert!(find_words(&text, &quote).is_some(), "{quote:?}");
             }
         }

@@ -43,6 +43,7 @@ const READERS: &[(Format, Reader)] = &[
     (Format::Doc, old_office::refuse),
     (Format::Ppt, old_office::refuse),
     (Format::Msg, old_office::refuse),
+    (Format::Ps, old_office::refuse),
     (Format::Odt, odt::read),
     (Format::Ods, ods::read),
     (Format::Odp, odp::read),

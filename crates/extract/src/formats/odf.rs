@@ -8,6 +8,12 @@ use crate::xml::{Token, Xml};
 
 /// The text of `content.xml`, and the title noted.
 pub(super) fn open(bytes: &[u8], sink: &mut Sink) -> Outcome<String> {
+    let mut parts = open_parts(bytes, &["content.xml"], sink)?;
+    Ok(parts.pop().unwrap_or_default())
+}
+
+/// The texts of parts, empty where one is not there, and the title noted. The last one has to be there.
+pub(super) fn open_parts(bytes: &[u8], names: &[&str], sink: &mut Sink) -> Outcome<Vec<String>> {
     let zip = Zip::open(bytes, &sink.meter)?;
     if let Some(manifest) = ooxml::optional(&zip, "META-INF/manifest.xml", sink)?
         && manifest.contains("encryption-data")
@@ -20,7 +26,13 @@ pub(super) fn open(bytes: &[u8], sink: &mut Sink) -> Outcome<String> {
             sink.title(&found);
         }
     }
-    Ok(ooxml::part(&zip, "content.xml", sink)?.unwrap_or_default())
+    let Some((last, others)) = names.split_last() else { return Ok(Vec::new()) };
+    let mut parts = Vec::with_capacity(names.len());
+    for name in others {
+        parts.push(ooxml::optional(&zip, name, sink)?.unwrap_or_default());
+    }
+    parts.push(ooxml::part(&zip, last, sink)?.unwrap_or_default());
+    Ok(parts)
 }
 
 fn title(text: &str, sink: &Sink) -> Outcome<Option<String>> {
@@ -38,6 +50,15 @@ fn title(text: &str, sink: &Sink) -> Outcome<Option<String>> {
 /// The text of a paragraph that has just begun, with links in Markdown. Footnotes go to `notes`, and a mark of
 /// theirs stays.
 pub(super) fn paragraph(xml: &mut Xml<'_>, notes: &mut Vec<String>) -> Outcome<String> {
+    paragraph_over_pages(xml, notes, &mut 0)
+}
+
+/// As [`paragraph`], and counts the pages that end within it.
+pub(super) fn paragraph_over_pages(
+    xml: &mut Xml<'_>,
+    notes: &mut Vec<String>,
+    page_ends: &mut u32,
+) -> Outcome<String> {
     let mut text = String::new();
     let mut links: Vec<(usize, String)> = Vec::new();
     let mut depth = 1;
@@ -51,6 +72,7 @@ pub(super) fn paragraph(xml: &mut Xml<'_>, notes: &mut Vec<String>) -> Outcome<S
                         text.extend(std::iter::repeat_n(' ', count.min(100)));
                     }
                     "tab" => text.push('\t'),
+                    "soft-page-break" => *page_ends = page_ends.saturating_add(1),
                     "line-break" | "p" | "h" => text.push('\n'),
                     "a" => links.push((text.len(), tag.attr("href").unwrap_or_default())),
                     "note-citation" => {

@@ -76,6 +76,43 @@ fn a_sheet_of_many_rows_comes_in_blocks() {
     assert_eq!(places, ["sheet 'Q2' rows 1-50", "sheet 'Q2' rows 51-100", "sheet 'Q2' rows 101-120"]);
 }
 
+/// A page is told where the program that wrote the file says where pages end, and none is told where it does not.
+#[test]
+fn s004_pages_of_open_documents_are_true_or_not_told() {
+    let styles = "<office:automatic-styles>\
+        <style:style style:name='P1' style:family='paragraph' style:parent-style-name='Chapter'/>\
+        <style:style style:name='P2' style:family='paragraph'><style:paragraph-properties fo:break-after='page'/></style:style>\
+        <style:style style:name='P3' style:family='paragraph' style:master-page-name='Wide'/>\
+        <style:style style:name='Chapter'><style:paragraph-properties fo:break-before='page'/></style:style>\
+        </office:automatic-styles>";
+    let body = "<office:body><office:text text:use-soft-page-breaks='true'>\
+        <text:p text:style-name='P1'>first</text:p><text:p>over <text:soft-page-break/>two pages</text:p>\
+        <text:p text:style-name='P1'>third</text:p><text:p text:style-name='P2'>still third</text:p>\
+        <table:table><table:table-row><table:table-cell><text:p>cell</text:p></table:table-cell></table:table-row>\
+        <text:soft-page-break/></table:table><text:p>fifth</text:p><text:p text:style-name='P3'>sixth</text:p>\
+        </office:text></office:body>";
+    let page_of = |content: &str| -> Vec<String> {
+        let extraction = read("a.odt", &odf("text", content));
+        extraction
+            .units
+            .iter()
+            .map(|unit| format!("{}: {}", unit.pointer, unit.text.replace('\n', "/")))
+            .collect()
+    };
+    assert_eq!(
+        page_of(&format!("{styles}{body}")),
+        [
+            "page 1, section 1: first//over two pages",
+            "page 3, section 2: third//still third",
+            "page 4, section 3: | cell |",
+            "page 5, section 4: fifth",
+            "page 6, section 5: sixth"
+        ]
+    );
+    let unknown = format!("{styles}{body}").replace("soft-page-break", "other");
+    assert!(page_of(&unknown).iter().all(|place| place.starts_with("section ")), "{:?}", page_of(&unknown));
+}
+
 #[test]
 fn open_documents() {
     let text = "<text:h text:outline-level='1'>Head</text:h><text:p>a<text:s text:c='2'/>b<text:tab/>c \

@@ -238,6 +238,21 @@ impl Catalog {
         })
     }
 
+    /// The chunks before this one that reach into the same page, time or lines of its document, the nearest first.
+    pub(crate) fn earlier_in_place(&self, id: ChunkId) -> Result<Vec<ChunkId>, IndexError> {
+        self.with_reader(|reader| {
+            let mut statement = reader.conn.prepare_cached(
+                "SELECT b.chunk_id FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id \
+                 JOIN chunks b ON b.rep_id = c.rep_id AND b.ordinal < c.ordinal AND b.deleted = 0 \
+                 JOIN spans t ON t.chunk_id = b.chunk_id \
+                 WHERE c.chunk_id = ?1 AND t.extra_json IS s.extra_json AND t.span_kind = s.span_kind \
+                 AND t.\"end\" >= s.start ORDER BY b.ordinal DESC LIMIT 64",
+            )?;
+            let rows = statement.query_map([id.0], |row| Ok(ChunkId(row.get(0)?)))?;
+            rows.collect()
+        })
+    }
+
     /// `files` remembers what chunks of the same file have in common.
     fn chunk(
         &self,

@@ -207,8 +207,9 @@ impl<'a, 'b> Cutter<'a, 'b> {
             if to == range.end {
                 break;
             }
-            // A window that a long line closed starts again at that line: no overlap is owed to it.
-            from = if to - from == self.max_lines { to - overlap } else { to };
+            // A line that is cut by itself shares nothing with the window before it.
+            let next_is_cut = self.lines.weight(to) > self.max_weight;
+            from = if next_is_cut { to } else { to - overlap.min((to - from) / 2) };
         }
     }
 }

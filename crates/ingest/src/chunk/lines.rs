@@ -1,6 +1,7 @@
 //! The lines of a text with their byte offsets, and the splitting of lines that are too long to be one.
 
 use super::Cut;
+use crate::text_pages::LONGEST_PIECE;
 
 /// Byte ranges of a text's lines, without their line ends. Line `n` is at index `n - 1`.
 pub(super) struct Lines<'a> {
@@ -56,6 +57,8 @@ impl<'a> Lines<'a> {
 
 /// Splits one over-long line into overlapping pieces of at most `max` characters, at a space where one is near.
 pub(super) fn split_line<'a>(line: &'a str, number: u32, max: usize, overlap: usize, out: &mut Vec<Cut<'a>>) {
+    let max = max.min(LONGEST_PIECE);
+    let overlap = overlap.min(max / 2);
     let mut start = 0;
     while start < line.len() {
         let hard_end = advance(line, start, max);

@@ -11,6 +11,8 @@ use model::{
     Chunk, ChunkId, ContentHash, DocType, Heading, IndexKind, Layout, Pointer, RelPath, RepType, Span,
 };
 
+use crate::text_pages::LongLines;
+
 /// The `chunking.*` settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkOptions {
@@ -50,12 +52,20 @@ pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &Chunk
     let places = Places::of(path, doc_type, text);
     let layout = Layout::of(doc_type, path.file_name());
     let headings = TextHeadings::new(text, layout, places.headings());
+    let long_lines = LongLines::of(text);
     cuts.into_iter()
         .filter(|cut| !cut.text.trim().is_empty())
         .enumerate()
         .map(|(ordinal, cut)| {
-            let place = places.pointer(cut);
-            identify(path, kind, ordinal as u32, cut, place, headings.above(cut.start_line))
+            let at = cut.text.as_ptr() as usize - text.as_ptr() as usize;
+            let page = long_lines.as_ref().and_then(|long| long.page(cut.start_line, at));
+            let place = match page {
+                // The page tells where the piece stands; which line it is of is still known.
+                Some(_) => Some(Pointer::Lines { start_line: cut.start_line, end_line: cut.end_line }),
+                None => places.pointer(cut),
+            };
+            let span = page.map(|page| Span::Page { page });
+            identify(path, kind, ordinal as u32, cut, place, span, headings.above(cut.start_line))
         })
         .collect()
 }
@@ -126,7 +136,15 @@ pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptio
                 text: cut.text,
             };
             let ordinal = chunks.len() as u32;
-            chunks.push(identify(path, IndexKind::Text, ordinal, cut, Some(unit.pointer.clone()), heading));
+            chunks.push(identify(
+                path,
+                IndexKind::Text,
+                ordinal,
+                cut,
+                Some(unit.pointer.clone()),
+                None,
+                heading,
+            ));
         }
     }
     chunks
@@ -138,11 +156,12 @@ fn identify(
     ordinal: u32,
     cut: Cut<'_>,
     pointer: Option<Pointer>,
+    span: Option<Span>,
     heading: Heading,
 ) -> Chunk {
     let rep_type = RepType::RawText;
     let lines = Span::Lines { start_line: cut.start_line, end_line: cut.end_line };
-    let span = pointer.as_ref().and_then(Pointer::span).unwrap_or(lines);
+    let span = span.or_else(|| pointer.as_ref().and_then(Pointer::span)).unwrap_or(lines);
     let text_hash = blake3::hash(cut.text.as_bytes());
     let mut identity = blake3::Hasher::new();
     for part in [path.as_str(), rep_type.as_str(), kind.as_str()] {

@@ -140,10 +140,19 @@ fn d085_links_that_stay_inside() {
     assert!(matches!(house.read("dangling"), Err(OpenError::NotFound)));
     // The name is harmless, what it leads to is not.
     assert!(matches!(house.read("innocent.txt"), Err(OpenError::Denied(Denied::Floor { rule: "*.pem" }))));
-    // An absolute link is refused even where it leads back: RESOLVE_BENEATH does not follow it to see.
-    let inside = house.folder.path().join("docs/a.txt");
-    house.link(inside.to_str().unwrap(), "absolute-inside");
-    assert!(matches!(house.read("absolute-inside"), Err(OpenError::OutsideRoot)));
+    // An absolute link that leads back is written anew below the root, and opened there like any other path.
+    let inside = |path: &str| house.folder.path().join("docs").join(path).to_str().unwrap().to_owned();
+    house.link(&inside("a.txt"), "absolute-inside");
+    house.link(&inside("sub"), "absolute-folder");
+    house.link(&inside("tls.pem"), "absolute-key");
+    house.link(&inside("../outside"), "absolute-outside");
+    house.link(&inside("absolute-circle"), "absolute-circle");
+    assert_eq!(house.read("absolute-inside").unwrap().0, "a.txt");
+    assert_eq!(house.read("absolute-folder/b.txt").unwrap().0, "sub/b.txt");
+    assert!(matches!(house.read("absolute-key"), Err(OpenError::Denied(Denied::Floor { rule: "*.pem" }))));
+    for out in ["absolute-outside", "absolute-circle"] {
+        assert!(matches!(house.read(out), Err(OpenError::OutsideRoot)), "{out}");
+    }
     // A walk follows none.
     assert!(matches!(house.guard.open_nofollow(&rel("to-b")), Err(OpenError::OutsideRoot)));
     assert!(matches!(house.guard.open_nofollow(&rel("to-sub/b.txt")), Err(OpenError::OutsideRoot)));

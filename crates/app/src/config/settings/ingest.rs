@@ -20,6 +20,8 @@ pub(crate) struct Ingest {
     pub follow_symlinks: bool,
     pub max_file_bytes: u64,
     pub max_bytes_by_type: BTreeMap<DocType, u64>,
+    /// Globs that keep files out of the index and nothing else.
+    pub excludes: Vec<String>,
     pub watch: bool,
     /// 0 takes as many as there are cores.
     pub threads: usize,
@@ -123,6 +125,7 @@ pub(super) fn ingest(values: &Values) -> Ingest {
             .iter()
             .map(|(doc_type, megabytes)| (*doc_type, megabytes << 20))
             .collect(),
+        excludes: Vec::new(),
         watch: values.bool(Key::IngestWatch),
         threads: values.int(Key::IngestThreads) as usize,
         read_timeout: match values.duration(Key::IngestReadTimeout) {

@@ -100,7 +100,11 @@ impl Settings {
                 ingest.gitignore = false;
             }
             ingest.max_file_bytes = ingest.max_file_bytes.min(repo.limits.max_file_bytes);
-            security.path_excludes.extend(repo.view.exclude_globs.iter().cloned());
+            // What their globs leave out is not indexed; it can still be opened by its name.
+            ingest.excludes.clone_from(&repo.view.exclude_globs);
+            if !values.is_explicit(Key::SecurityPathExcludes) {
+                security.path_excludes.retain(|glob| !policy::IGNORED_FOLDERS.contains(&glob.as_str()));
+            }
         }
         let workspace = check.workspace(surroundings.roots_missing);
         if matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart")) {

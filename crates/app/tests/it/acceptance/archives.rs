@@ -133,17 +133,14 @@ fn d183_names_links_secrets_and_forbidden_paths() {
         let refused = server.client(Era::Modern).call("dir2mcp.open_file", json!({ "rel_path": path }));
         assert_eq!(refused.code(), Some("FORBIDDEN"), "{path}");
     }
-    for (path, why) in [
-        ("a.zip/(..)/(..)/escape.txt", "leaves the archive"),
-        ("a.zip/etc/cron.d/x", "absolute"),
-        ("a.zip/C:/windows/x", "absolute"),
-        ("a.zip/link", "never followed"),
-        ("a.zip/locked.txt", "password"),
-        ("a.zip/keys.md", "secret rule"),
-    ] {
+    for (path, why) in
+        [("a.zip/link", "never followed"), ("a.zip/locked.txt", "password"), ("a.zip/keys.md", "secret rule")]
+    {
         assert_eq!(status(path), Some("skipped"), "{path} {rows:?}");
         assert!(reason(&folder, path).contains(why), "{path}: {}", reason(&folder, path));
     }
+    let unsafe_names = ["escape", "cron", "windows", ".."];
+    assert!(rows.iter().all(|(path, _)| unsafe_names.iter().all(|name| !path.contains(name))), "{rows:?}");
     let withheld =
         server.client(Era::Modern).call("dir2mcp.open_file", json!({ "rel_path": "a.zip/keys.md" }));
     assert_eq!(withheld.code(), Some("FORBIDDEN"));

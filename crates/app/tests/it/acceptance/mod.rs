@@ -1,6 +1,7 @@
 //! The product seen from outside: the built binary, what it prints, answers and leaves on disk. A test is named
 //! after the contract line it holds (`d…`), or after the published attack it replays (`m…`).
 
+mod accounting;
 mod answers;
 mod archives;
 mod attacks;
@@ -19,6 +20,7 @@ mod load;
 mod model_view;
 mod ranking;
 mod repo;
+mod roundtrip;
 mod secrets;
 mod sessions;
 mod smart;

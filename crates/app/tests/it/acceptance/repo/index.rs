@@ -46,6 +46,81 @@ fn r023_r024_case_26_windows_of_lines_with_stable_ids() {
     assert_eq!(changed[1..], first[1..]);
 }
 
+/// The files that the specification names, and Python whose lines are long.
+#[test]
+fn r023_texts_and_settings_are_cited_by_the_same_windows() {
+    let folder = Folder::empty();
+    for extension in ["md", "rst", "toml", "yaml", "yml", "json", "ini", "cfg"] {
+        let text: String = (1..=500).map(|n| format!("common_{n:03} = entry of the file {n}\n")).collect();
+        folder.write(&format!("long.{extension}"), text);
+    }
+    let wide: String = (1..=500).map(|n| format!("common_{n:03} = '{}'\n", "wide ".repeat(30))).collect();
+    folder.write("wide.py", wide);
+    let mut server = repo(&folder);
+    result(&mut server, "refresh_index", json!({}));
+    let mut ranges = |path: &str| {
+        let queries: Vec<String> = (1..=500).step_by(23).map(|n| format!("common_{n:03}")).collect();
+        let mut ranges = std::collections::BTreeSet::new();
+        for query in queries {
+            let found =
+                result(&mut server, "search", json!({ "query": query, "file_glob": path, "top_k": 5 }));
+            for hit in found["hits"].as_array().unwrap() {
+                ranges.insert((hit["start_line"].as_u64().unwrap(), hit["end_line"].as_u64().unwrap()));
+            }
+        }
+        ranges.into_iter().collect::<Vec<_>>()
+    };
+    for extension in ["md", "rst", "toml", "yaml", "yml", "json", "ini", "cfg"] {
+        let path = format!("long.{extension}");
+        assert_eq!(ranges(&path), [(1, 200), (171, 370), (341, 500)], "{path}");
+    }
+    let wide = ranges("wide.py");
+    assert!(wide.len() > 1 && wide.windows(2).all(|pair| pair[1].0 <= pair[0].1 - 29), "{wide:?}");
+    let status = result(&mut server, "status", json!({}));
+    assert_eq!(status["chunking_summary"]["lines"], 200);
+}
+
+/// The globs keep out of the index and nothing else, and replace their defaults.
+#[test]
+fn r014_r019_what_the_globs_leave_out_can_be_opened_and_the_key_replaces_its_defaults() {
+    let folder = Folder::from("//- src/a.py\nx = 'zeppelin'\n");
+    for path in ["build/b.py", "coverage/c.py", "target/d.py", "dist/e.py", "docs/f.py"] {
+        folder.write(path, "x = 'zeppelin'\n");
+    }
+    let found = |server: &mut StdioServer| {
+        result(server, "refresh_index", json!({}));
+        let found = result(server, "search", json!({ "query": "zeppelin" }));
+        let mut paths = strings(&found["hits"], "path");
+        paths.sort();
+        paths
+    };
+    let mut server = repo(&folder);
+    assert_eq!(found(&mut server), ["docs/f.py", "src/a.py"]);
+    for path in ["build/b.py", "coverage/c.py", "target/d.py", "dist/e.py"] {
+        let opened = result(&mut server, "open_file", json!({ "path": path }));
+        assert_eq!(opened["numbered_lines"][0]["text"], "x = 'zeppelin'", "{path}");
+    }
+    drop(server);
+    folder.write("repo_mcp.toml", "[index]\nexclude_globs = [\"docs/**\"]\n");
+    let mut server = repo(&folder);
+    assert_eq!(found(&mut server), ["build/b.py", "coverage/c.py", "dist/e.py", "src/a.py", "target/d.py"]);
+}
+
+/// A second server reads the first one's index; what it is asked to refresh, it waits for.
+#[test]
+fn r044_a_second_server_counts_what_changed_too() {
+    let folder = Folder::from("//- a.py\nx = 1\n");
+    let mut first = repo(&folder);
+    result(&mut first, "refresh_index", json!({}));
+    let mut second = repo(&folder);
+    folder.write("b.py", "y = 2\n");
+    folder.write("c.py", "z = 3\n");
+    folder.remove("a.py");
+    let done = result(&mut second, "refresh_index", json!({}));
+    let counts = [&done["added"], &done["updated"], &done["removed"]].map(|count| count.as_u64().unwrap());
+    assert_eq!(counts, [2, 0, 1]);
+}
+
 #[test]
 fn r026_r044_refresh_counts_what_changed() {
     let folder = service();
