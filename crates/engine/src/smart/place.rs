@@ -88,7 +88,9 @@ impl Cited {
             is_plain && fits(before) && !is_vague && !is_piece && index.begins_its_place(chunk.id)?;
         let (mut pointer, is_found) = match (named, lines) {
             (Some(place), _) if begins => (place.to_string(), true),
-            (Some(place), Some((lines, is_found))) => (format!("{place}{SUBPLACE}{lines}"), is_plain && is_found),
+            (Some(place), Some((lines, is_found))) => {
+                (format!("{place}{SUBPLACE}{lines}"), is_plain && is_found)
+            }
             (Some(place), None) => (place.to_string(), false),
             (None, Some((lines, is_found))) => (lines.to_string(), is_found),
             (None, None) => (Pointer::Document.to_string(), false),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testkit::build::{deck, document, workbook};
-use testkit::{Client, Folder, passage};
+use testkit::{Folder, passage};
 
 use super::{program, serve};
 

@@ -167,7 +167,7 @@ fn r043_ten_hits_unless_more_are_asked_for() {
             format!("def lighthouse_{number}():\n    return 'lighthouse'\n"),
         );
     }
-    let server = program(&folder).serve(&["--tools", "repo"]);
+    let server = program(&folder).serve(&["--tools", "dir2mcp,repo"]);
     let mut client = server.client(Era::Modern);
     client.call("repo.refresh_index", json!({}));
     let mut hits = |arguments: Value| {

@@ -56,7 +56,7 @@ fn the_hits_for_k_are_the_first_of_those_for_more() {
     ]);
     let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(words in prop::collection::vec(word, 1..3), k in 1usize..50)| {
-        let mut answer = |k: usize| {
+        let answer = |k: usize| {
             let arguments = json!({ "query": words.join(" "), "k": k });
             client.borrow_mut().expect("dir2mcp.search", arguments)
         };
