@@ -146,8 +146,7 @@ fn d103_a_root_that_was_moved_away_is_followed_when_it_is_back() {
         let stats = client.expect("dir2mcp.stats", json!({}));
         (stats["indexing"]["running"] == true && stats["indexing"]["errors"] != 0).then_some(())
     });
-    let (stdout, _) = server.printed();
-    assert!(stdout.contains("is gone"), "{stdout}");
+    server.poll("the word of it", |_| server.printed().0.contains("is gone").then_some(()));
     fs::write(away.join("late.md"), "The windmill turns.\n").unwrap();
     fs::rename(&away, folder.path()).unwrap();
     server.poll("the file that came meanwhile", |client| {
