@@ -315,6 +315,7 @@ mod tests {
             generation,
             beside: "",
             path: "a.md",
+            beside: "",
             text: "alpha",
         };
         writer.slots()[0].add(&doc).unwrap();
