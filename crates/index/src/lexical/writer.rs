@@ -317,6 +317,7 @@ mod tests {
             path: "a.md",
             beside: "",
             text: "alpha",
+            beside: "",
         };
         writer.slots()[0].add(&doc).unwrap();
     }
