@@ -71,8 +71,7 @@ impl Exit {
             return Exit::new(ExitCode::RootInaccessible, code, message)
                 .hint("Run `dir2mcp up` again where the directory is now.");
         }
-        let corrupt = ErrorCode::parse(code).is_some();
-        let exit = if corrupt { ExitCode::IndexFailed } else { ExitCode::IngestFailed };
+        let exit = if code == engine::INGEST_FAILED { ExitCode::IngestFailed } else { ExitCode::IndexFailed };
         Exit::new(exit, code, message).hint("Run `dir2mcp up` again; what is missing then is indexed anew.")
     }
 
