@@ -313,11 +313,9 @@ mod tests {
             ordinal: 0,
             kind: IndexKind::Text,
             generation,
-            beside: "",
             path: "a.md",
             beside: "",
             text: "alpha",
-            beside: "",
         };
         writer.slots()[0].add(&doc).unwrap();
     }
