@@ -314,7 +314,6 @@ mod tests {
             kind: IndexKind::Text,
             generation,
             path: "a.md",
-            beside: "",
             text: "alpha",
         };
         writer.slots()[0].add(&doc).unwrap();
