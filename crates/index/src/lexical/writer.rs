@@ -315,6 +315,7 @@ mod tests {
             generation,
             path: "a.md",
             text: "alpha",
+            beside: "",
         };
         writer.slots()[0].add(&doc).unwrap();
     }
