@@ -225,10 +225,14 @@ fn settle(routed: Routed, balance: Balance, ranked: &mut Vec<Scored>, weights: &
         return routed.index;
     }
     let has = |ranked: &[Scored], kind: IndexKind| ranked.iter().any(|scored| scored.chunk.kind == kind);
-    if let Some(preferred) = balance.preferred
-        && has(ranked, preferred)
-    {
-        ranked.retain(|scored| scored.chunk.kind == preferred || scored.score >= weights.other_index_floor);
+    if let Some(preferred) = balance.preferred {
+        let floor = if has(ranked, preferred) { weights.other_index_floor } else { 0.0 };
+        // A word such as `and` alone is no answer.
+        let answers = |scored: &Scored| {
+            let Breakdown { coverage, cosine, .. } = scored.breakdown;
+            scored.score >= floor && (coverage > 0.0 || cosine >= weights.vector_floor)
+        };
+        ranked.retain(|scored| scored.chunk.kind == preferred || answers(scored));
     }
     let is_elsewhere = |kind: IndexKind| !covers(routed.index, kind) && has(ranked, kind);
     if [IndexKind::Text, IndexKind::Code].into_iter().any(is_elsewhere) {
