@@ -15,7 +15,7 @@ use crate::candidates::Candidate;
 use crate::copies::lower_repetitions;
 use crate::matcher::{Found, Matcher};
 use crate::named::Why;
-use crate::parse::Parsed;
+use crate::parse::{Parsed, temper};
 use crate::place::Place;
 use crate::standing::{InPath, Standing, covered, share_of};
 use crate::weights::Weights;
@@ -64,7 +64,7 @@ impl<'a> TermWeights<'a> {
                 *count += u32::from(*seen);
             }
         }
-        let raw: Vec<f32> = terms
+        let mut raw: Vec<f32> = terms
             .iter()
             .zip(&holders)
             .map(|(term, holders)| {
@@ -76,6 +76,7 @@ impl<'a> TermWeights<'a> {
                 term.weight * (1.0 + (n - df + 0.5) / (df + 0.5)).ln().max(0.1)
             })
             .collect();
+        temper(terms.iter().copied(), &mut raw);
         let sum: f32 = raw.iter().sum();
         let shares = if sum > 0.0 { raw.iter().map(|weight| weight / sum).collect() } else { raw };
         TermWeights { matcher, shares }
@@ -241,13 +242,14 @@ impl Defined {
                     OTHER_CASE
                 }
             };
-            for named in &parsed.names {
+            for (at, named) in parsed.names.iter().enumerate() {
                 let spelled = spelled(&named.name);
                 match named.why {
                     Why::Asked if chunk.kind == IndexKind::Code => {
-                        // The document defines what the name belongs to, too.
-                        let belongs = if is_member && standing.names > 1 { 1.0 } else { ALONE };
-                        defined.asked = defined.asked.max(spelled * strength * belongs);
+                        // A member belongs to what its document defines, too.
+                        let belongs = if is_member && standing.names < 2 { ALONE } else { 1.0 };
+                        let order = if at == 0 { 1.0 } else { SECOND };
+                        defined.asked = defined.asked.max(spelled * strength * belongs * order);
                     }
                     Why::Guessed if spelled < 1.0 => {}
                     _ => defined.identifier = defined.identifier.max(spelled * strength),
@@ -269,7 +271,9 @@ impl Defined {
 const HEADING: f32 = 1.0;
 /// `session` asks for `Session` too, where there is nothing better.
 const OTHER_CASE: f32 = 0.7;
-/// A definition of the name where nothing says that it belongs to what the query speaks of.
+/// In "send Session" the first name is meant, and the second is where it belongs.
+const SECOND: f32 = 0.6;
+/// A member of something that the query does not speak of.
 const ALONE: f32 = 0.9;
 
 fn strength(strength: Strength) -> f32 {

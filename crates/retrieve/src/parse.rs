@@ -6,6 +6,7 @@ use index::QueryTerm;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::named::{Named, named};
+use crate::route;
 use crate::verbatim::Verbatim;
 use crate::weights::{self, Weights};
 
@@ -80,7 +81,7 @@ impl Parsed {
         let about = order.iter().position(|token| ABOUT.contains(&token.as_str())).unwrap_or(0);
         let is_side = |at: usize| {
             let token = order[at].as_str();
-            is_side_word(token) || (at < about && KINDS_OF_FILES.contains(&token))
+            is_side_word(token) || counts[token].extension || (at < about && KINDS_OF_FILES.contains(&token))
         };
         let has_subject = (0..order.len()).any(|at| !is_stop_word(&order[at]) && !is_side(at));
         let terms = order
@@ -154,6 +155,8 @@ struct Seen {
     part: bool,
     /// Only behind an apostrophe: the `s` of `year's`.
     ending: bool,
+    /// Only as a kind of files: `.go`.
+    extension: bool,
 }
 
 /// The distinct tokens in order, how each appears, and whether the limit cut some off.
@@ -165,6 +168,8 @@ fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
     let mut at = 0;
     for word in text.split(is_mark) {
         let ending = word.len() <= 2 && text[..at].ends_with(['\'', '’']) && at > 1;
+        let extension = route::MENTIONED_EXTENSIONS.contains(&word)
+            && text[..at].strip_suffix('.').is_some_and(|rest| !rest.ends_with(char::is_alphanumeric));
         at += word.len();
         at += text[at..].chars().next().map_or(0, char::len_utf8);
         let bare = word.trim_matches('_').chars().count();
@@ -182,10 +187,11 @@ fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
                     seen.count += 1;
                     seen.part &= part;
                     seen.ending &= ending;
+                    seen.extension &= extension;
                 }
                 None => {
                     order.push(token.to_owned());
-                    counts.insert(token.to_owned(), Seen { count: 1, part, ending });
+                    counts.insert(token.to_owned(), Seen { count: 1, part, ending, extension });
                 }
             }
         });
@@ -359,6 +365,16 @@ const KINDS_OF_FILES: &[&str] = &[
     "texts",
 ];
 
+/// Keeps what the side words weigh by their rarity below what the subject weighs: the rarest word of a few files may be one of
+/// them.
+pub(crate) fn temper<'a>(terms: impl Iterator<Item = &'a Term> + Clone, raw: &mut [f32]) {
+    let subject = terms.clone().zip(raw.iter()).filter(|(term, _)| !term.side && !term.stop);
+    let most = subject.map(|(_, raw)| *raw).fold(0.0_f32, f32::max) * weights::SIDE_WORD;
+    for (_, raw) in terms.zip(raw).filter(|(term, _)| term.side) {
+        *raw = raw.min(most);
+    }
+}
+
 /// Sorted, for the binary search.
 const SIDE_WORDS: &[&str] = &[
     "current",
@@ -425,6 +441,8 @@ mod tests {
         assert_eq!(weight("s", "s"), Some(1.0));
         assert_eq!(weight("text files about the roof", "text"), Some(weights::SIDE_WORD));
         assert_eq!(weight("read text files", "text"), Some(1.0));
+        assert_eq!(weight(".go file with a router", "go"), Some(weights::SIDE_WORD));
+        assert_eq!(weight("main.go router", "go"), Some(1.0));
     }
 
     #[test]

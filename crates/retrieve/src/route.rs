@@ -61,7 +61,7 @@ const KEYWORDS: &[&str] =
     &["func", "class", "package", "import", "return", "if", "for", "while", "switch", "case"];
 
 /// Extensions whose mention (`main.go`, `.py file`) is a sign of code.
-const MENTIONED_EXTENSIONS: &[&str] =
+pub(crate) const MENTIONED_EXTENSIONS: &[&str] =
     &["js", "ts", "py", "go", "java", "rb", "cpp", "c", "cs", "html", "css", "json", "yaml", "yml"];
 
 /// Code if a keyword stands beside brackets, or if any two of the five signs appear: a keyword, brackets, a

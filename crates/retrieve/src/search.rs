@@ -227,10 +227,15 @@ fn settle(routed: Routed, balance: Balance, ranked: &mut Vec<Scored>, weights: &
     let has = |ranked: &[Scored], kind: IndexKind| ranked.iter().any(|scored| scored.chunk.kind == kind);
     if let Some(preferred) = balance.preferred {
         let floor = if has(ranked, preferred) { weights.other_index_floor } else { 0.0 };
-        // A word such as `and` alone is no answer.
         let answers = |scored: &Scored| {
             let Breakdown { coverage, cosine, .. } = scored.breakdown;
-            scored.score >= floor && (coverage > 0.0 || cosine >= weights.vector_floor)
+            let is_about_it = match preferred {
+                // A query that is written like code is meant word for word.
+                IndexKind::Code => coverage >= MOST_WORDS,
+                // A word such as `and` alone is no answer.
+                IndexKind::Text => coverage > 0.0 || cosine >= weights.vector_floor,
+            };
+            scored.score >= floor && is_about_it
         };
         ranked.retain(|scored| scored.chunk.kind == preferred || answers(scored));
     }
@@ -241,6 +246,9 @@ fn settle(routed: Routed, balance: Balance, ranked: &mut Vec<Scored>, weights: &
         routed.index
     }
 }
+
+/// The share of a query's words, by their rarity, that is most of them.
+const MOST_WORDS: f32 = 0.5;
 
 /// Hits beyond those that were ranked by their texts, for callers that want so many: in the order in which they would have
 /// been read.

@@ -24,7 +24,7 @@ pub const FEEDBACK_POOL_FACTOR: usize = 4;
 pub const STOP_WORD: f32 = 0.1;
 
 /// A word that only says which of several is meant ("old contracts") ranks among those, not against them.
-pub const SIDE_WORD: f32 = 0.3;
+pub const SIDE_WORD: f32 = 0.1;
 
 /// How much a repeated query word gains: `1 + ln(count)` of this, so that a long question's topic leads
 /// without drowning its details.

@@ -80,11 +80,12 @@ pub fn definitions(text: &str, family: Family, each: &mut dyn FnMut(Definition))
 /// What the line that begins at `start` defines.
 pub fn definition_at(text: &str, start: usize, family: Family) -> Option<Definition> {
     let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-    if end - start > LONGEST_LINE {
-        return None;
-    }
     let line = &text[start..end];
     let body = line.trim_start();
+    // A macro may be long.
+    if line.len() > LONGEST_LINE && !body.starts_with('#') {
+        return None;
+    }
     let indent = line.len() - body.len();
     let mut cursor = Cursor::new(text, start + indent, end);
     match body.as_bytes().first()? {

@@ -18,7 +18,7 @@ use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind, Ranked};
 use crate::feedback;
 use crate::filter::CompiledFilter;
 use crate::matcher::{Found, Matcher};
-use crate::parse::Parsed;
+use crate::parse::{Parsed, Term, temper};
 use crate::standing::{Lead, Scale, Standing, shortlist, stand};
 use crate::weights::{self, Weights};
 
@@ -94,7 +94,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         Err(error) => (None, Some(error)),
     };
     let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
-    let terms = parsed.query_terms(weights);
+    let terms = tempered(snapshot, kind, parsed, parsed.query_terms(weights));
     let (shares, whole) = rarity(snapshot, kind, parsed);
     let best_lexical;
     if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
@@ -139,23 +139,49 @@ pub(crate) fn choose<'a>(
     Ok(Pool { candidates: look_up(question, &chosen)?, rest })
 }
 
+/// How telling a word is in the index, in all its forms; 0 where it does not stand there, with what it would be worth.
+fn telling(snapshot: &Snapshot, kind: IndexKind, term: &Term) -> (f32, f32) {
+    let chunks = snapshot.live_chunks(kind) as f32;
+    let forms = term.variants.iter().chain([&term.token]);
+    let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
+    let holders = holders.min(chunks);
+    let weight = (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln();
+    (if holders == 0.0 { 0.0 } else { weight }, weight)
+}
+
+/// The terms with the weights of side words cut down to less than what the subject weighs.
+fn tempered(
+    snapshot: &Snapshot,
+    kind: IndexKind,
+    parsed: &Parsed,
+    mut terms: Vec<QueryTerm>,
+) -> Vec<QueryTerm> {
+    if parsed.terms.iter().any(|term| term.side) {
+        let rare: Vec<f32> = parsed.terms.iter().map(|term| telling(snapshot, kind, term).0).collect();
+        let mut raw: Vec<f32> =
+            parsed.terms.iter().zip(&rare).map(|(term, rare)| term.weight * rare).collect();
+        temper(parsed.terms.iter(), &mut raw);
+        for ((term, raw), rare) in terms.iter_mut().zip(raw).zip(rare).filter(|((_, _), rare)| *rare > 0.0) {
+            term.weight = raw / rare;
+        }
+    }
+    terms
+}
+
 /// What each of the words that carry the meaning weighs by its rarity in the index, all together 1; and what a chunk with
 /// all of them would score about.
 fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> (Vec<f32>, f32) {
-    let chunks = snapshot.live_chunks(kind) as f32;
+    let terms = parsed.content_terms();
     let mut whole = 0.0;
-    let mut shares: Vec<f32> = parsed
-        .content_terms()
+    let mut shares: Vec<f32> = terms
         .iter()
         .map(|term| {
-            let forms = term.variants.iter().chain([&term.token]);
-            let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
-            let holders = holders.min(chunks);
-            let weight = term.weight * (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln();
-            whole += weight;
-            if holders == 0.0 { 0.0 } else { weight }
+            let (rare, possible) = telling(snapshot, kind, term);
+            whole += term.weight * possible;
+            term.weight * rare
         })
         .collect();
+    temper(terms.iter().copied(), &mut shares);
     let sum: f32 = shares.iter().sum();
     if sum > 0.0 {
         shares.iter_mut().for_each(|share| *share /= sum);
