@@ -153,6 +153,7 @@ pub const ERROR_CODES: &[ErrorRow] = &[
         "The index cannot be written or brought up to date (command line only).",
     ),
     row(ErrorCode::NotRunning, ErrorKind::Call, 503, "No server runs for the directory (command line only)."),
+    row(ErrorCode::Unhealthy, ErrorKind::Call, 500, "A check of `doctor` failed (command line only)."),
 ];
 
 /// The row of a code.

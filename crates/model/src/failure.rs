@@ -61,6 +61,8 @@ crate::document::named!(
         IngestFailed = "INGEST_FAILED",
         /// No server runs for the directory.
         NotRunning = "NOT_RUNNING",
+        /// `doctor` found something that needs mending.
+        Unhealthy = "UNHEALTHY",
     }
 );
 

@@ -197,7 +197,7 @@ fn connect_needs_a_server_that_runs() {
         .file(".dir2mcp/connection.json", &connection(i32::MAX as u32, json!({})).to_string());
     stale.fails(1, &["connect", "cursor"]);
     let damaged = Sandbox::claimed().file(".dir2mcp/connection.json", "{");
-    assert!(damaged.fails(1, &["connect", "cursor"]).stderr.contains("connection.json"));
+    assert!(damaged.fails(1, &["connect", "cursor"]).stderr.starts_with("ERROR: NOT_RUNNING: "));
     let desktop = sandbox.fails(2, &["connect", "claude-desktop"]);
     assert!(desktop.stderr.contains("Add --stdio"), "{desktop:?}");
 }

@@ -20,7 +20,7 @@ pub use filter::parse_doc_types;
 pub use stats::PROTOCOL_VERSION;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// A new tool is one file and one line here.
 pub(crate) fn tools(engine: &Arc<Engine>, k_default: usize) -> Vec<Tool> {

@@ -299,11 +299,9 @@ fn d150_d152_which_part_is_opened() {
     assert_eq!(content(&open(json!({ "rel_path": "empty.txt" }))), "");
 
     for (arguments, expected) in [
-        (json!({ "rel_path": "long.txt", "start_line": 3 }), "INVALID_FIELD"),
-        (json!({ "rel_path": "long.txt", "end_line": 3 }), "INVALID_FIELD"),
         (json!({ "rel_path": "long.txt", "start_line": 5, "end_line": 3 }), "INVALID_FIELD"),
         (json!({ "rel_path": "long.txt", "page": 1, "start_line": 1, "end_line": 2 }), "INVALID_FIELD"),
-        (json!({ "rel_path": "long.txt", "start_ms": 0 }), "INVALID_FIELD"),
+        (json!({ "rel_path": "long.txt", "start_ms": 0 }), "DOC_TYPE_UNSUPPORTED"),
         (json!({ "rel_path": "nothing.txt" }), "FILE_NOT_FOUND"),
         (json!({ "rel_path": "docs" }), "DOC_TYPE_UNSUPPORTED"),
     ] {
