@@ -283,6 +283,8 @@ unsafe extern "C" fn write(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::disallowed_methods, reason = "the test reads the file that it made")]
+
     use super::*;
 
     fn database(path: &Path) -> Connection {

@@ -28,7 +28,7 @@ impl Line<'_> {
             if cursor.is_stuck() {
                 return None;
             }
-            let Some(byte) = cursor.peek() else { return None };
+            let byte = cursor.peek()?;
             match byte {
                 b' ' | b'\t' => cursor.skip_spaces(),
                 b'*' | b'&' | b'~' | b'$' | b'?' => cursor.advance(1),

@@ -57,7 +57,7 @@ impl<'a> Gathered<'a> {
             let order = (Reverse(names), Reverse(beside), !is_ordinary, path, ranked.ordinal, ranked.chunk);
             found.push((order, ranked, beside));
         }
-        found.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
+        found.sort_unstable_by_key(|(order, ..)| *order);
         found.truncate(MAX_DEFINITIONS);
         let found: Vec<(Ranked, u32)> =
             found.into_iter().map(|(_, ranked, beside)| (ranked, beside)).collect();

@@ -301,11 +301,10 @@ pub(super) fn take_bare_names(words: &mut [Word], exts: &mut Vec<String>) {
     let others = free.iter().filter(|at| !at_end.contains(at) && !asks(at)).count();
     let before = free.iter().rev().nth(at_end.len()).map(|at| &words[*at]);
     let is_subject = before.is_some_and(|word| word.is(BEFORE_SUBJECT) || word.is(FILE));
-    let mut taken: Vec<usize> = if names(&at_end) > 0 && others == 0 {
-        at_end
-    } else if names(&at_end) >= 2 && !is_subject
-        || names(&at_end) == 1 && !is_subject && OFFICE.contains(&words[at_end[0]].lower.as_str())
-    {
+    let named_at_end = names(&at_end);
+    let is_office = named_at_end == 1 && OFFICE.contains(&words[at_end[0]].lower.as_str());
+    let is_filter = !is_subject && (named_at_end >= 2 || is_office);
+    let mut taken: Vec<usize> = if (named_at_end > 0 && others == 0) || is_filter {
         at_end
     } else if names(&at_begin) >= 2
         && free.get(at_begin.len()).is_some_and(|at| !words[*at].is(ABOUT_FORMATS))
