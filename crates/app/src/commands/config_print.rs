@@ -6,14 +6,12 @@ use crate::exit::Exit;
 use crate::print;
 
 pub(crate) fn run(cli: &Cli, args: &PrintArgs) -> Result<(), Exit> {
-    if args.reference && cli.global.json {
-        return Ok(print::out_json(&render::reference_json())?);
-    }
     if args.reference {
-        return Ok(match cli.global.json {
+        match cli.global.json {
             true => print::out_json(&render::reference_json())?,
             false => print::out(&render::reference_markdown())?,
-        });
+        }
+        return Ok(());
     }
     let loaded = config::load(cli)?;
     if !cli.global.quiet {

@@ -129,7 +129,8 @@ pub(crate) fn wishes(
     for reference in references.iter().filter(|reference| !overruled(reference.key)) {
         let spec = Spec::of(reference.key);
         let known = wishes.iter().any(|wish| wish.key == reference.key);
-        if !known && !(spec.reach == Reach::Reference && is_own(spec, &reference.variable)) {
+        let is_own_reference = spec.reach == Reach::Reference && is_own(spec, &reference.variable);
+        if !known && !is_own_reference {
             let (line, variable) = (reference.line, Some(reference.variable.clone()));
             // Its value is the variable's, which is nothing to show.
             let value = Value::Text("${…}".into());

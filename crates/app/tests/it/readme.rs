@@ -84,7 +84,7 @@ fn run(sandbox: &Sandbox, command: &str) -> String {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let last = seen.lines().filter(|line| line.starts_with("Progress: ")).next_back().map(str::to_owned);
+    let last = seen.lines().rfind(|line| line.starts_with("Progress: ")).map(str::to_owned);
     // How many progress lines there are depends on the machine.
     let kept =
         seen.lines().filter(|line| !line.starts_with("Progress: ") || Some((*line).to_owned()) == last);

@@ -64,7 +64,7 @@ pub(super) fn symbols(prompt: &str) -> Vec<NamedSymbol> {
             part.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$')
                 && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
         };
-        if parts.len() < 2 || !parts.iter().copied().all(is_name) || found.len() == MOST {
+        if parts.len() < 2 || !parts.iter().all(is_name) || found.len() == MOST {
             continue;
         }
         let symbol = NamedSymbol { qualified: parts.join("."), last: parts[parts.len() - 1].to_owned() };

@@ -263,7 +263,6 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
         command: Some(Command::Code("code")),
         link: Some(Link::VsCode("vscode")),
-        ..COMMON
     },
     Client {
         id: "vscode-insiders",

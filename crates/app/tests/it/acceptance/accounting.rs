@@ -70,7 +70,7 @@ fn hostile() -> Folder {
     symlink("/etc/hostname", folder.path().join("outside")).unwrap();
     fs::write(folder.path().join(OsStr::from_bytes(b"bad\xFFname.txt")), "x").unwrap();
     fs::write(folder.path().join("unreadable.md"), "x").unwrap();
-    fs::set_permissions(folder.path().join("unreadable.md"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(folder.path().join("unreadable.md"), fs::Permissions::from_mode(0o000)).unwrap();
     let fifo = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap();
     assert!(fifo.success());
     drop(UnixListener::bind(folder.path().join("socket")).unwrap());

@@ -8,6 +8,7 @@ use testkit::{Client, Era, Folder, HangingFiles};
 use super::program;
 
 /// A folder with a mounted directory in which one file hangs. `None` where that cannot be mounted.
+#[allow(clippy::print_stderr, reason = "the tests' output says that these did nothing")]
 fn folder(read_timeout: &str) -> Option<(Folder, HangingFiles)> {
     let folder = Folder::from("//- notes.md\nThe lighthouse stands on local ground.\n");
     folder.write(".dir2mcp.yaml", format!("version: 1\ningest:\n  read_timeout: \"{read_timeout}\"\n"));

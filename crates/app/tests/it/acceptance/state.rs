@@ -43,8 +43,8 @@ fn paths(answer: &Value) -> Vec<&str> {
 
 /// The last `scan_progress` that a run printed.
 fn last_progress(output: &str) -> Value {
-    let events = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let last = events.filter(|event| event["event"] == "scan_progress").last();
+    let mut events = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let last = events.rfind(|event| event["event"] == "scan_progress");
     last.unwrap_or_else(|| panic!("no progress in {output}"))["data"].clone()
 }
 
