@@ -175,11 +175,10 @@ pub(crate) fn progress_line(progress: &Progress) -> String {
 
 /// The end of a job in words: what can be found, what cannot, and where to read why.
 pub(crate) fn summary_line(progress: &Progress) -> String {
-    let changed = progress.scanned.saturating_sub(progress.unchanged);
     let mut text = format!(
         "Searchable: {} ({} read now, {} unchanged).",
         files(progress.searchable),
-        grouped(changed),
+        grouped(progress.indexed),
         grouped(progress.unchanged)
     );
     if progress.not_searchable > 0 {
@@ -273,13 +272,13 @@ mod tests {
     #[test]
     fn an_index_that_is_current_sounds_like_one() {
         let current =
-            Progress { scanned: 6890, unchanged: 6890, searchable: 6850, not_searchable: 40, ..progress() };
+            Progress { indexed: 0, unchanged: 6850, searchable: 6850, not_searchable: 40, ..progress() };
         assert_eq!(
             summary_line(&current),
-            "Searchable: 6,850 files (0 read now, 6,890 unchanged). Not searchable: 40; `dir2mcp status --skipped` \
+            "Searchable: 6,850 files (0 read now, 6,850 unchanged). Not searchable: 40; `dir2mcp status --skipped` \
              says why.\n"
         );
-        let one = Progress { scanned: 1, unchanged: 0, searchable: 1, not_searchable: 0, ..progress() };
+        let one = Progress { indexed: 1, unchanged: 0, searchable: 1, not_searchable: 0, ..progress() };
         assert_eq!(summary_line(&one), "Searchable: 1 file (1 read now, 0 unchanged).\n");
     }
 

@@ -50,7 +50,7 @@ fn folder() -> Folder {
         heading(&format!("Call {phone} or {mail}")),
         text("The lighthouse contract is kept by the harbour master."),
         heading("Other things"),
-        text("Nothing of the lighthouse here."),
+        text("Nothing of interest here."),
     ];
     folder.write("contract.docx", docx(&body.concat()));
     let rows = "<sheetData><row r='1'><c r='A1' t='s'><v>0</v></c></row></sheetData>";
