@@ -1,6 +1,6 @@
 //! What kind of document a file is: by its name, corrected by its first bytes.
 
-use model::{DocType, RelPath};
+use model::{DocType, RelPath, filetype};
 
 /// How much of a file [`classify`] wants to see.
 pub const HEAD_BYTES: usize = 8 * 1024;
@@ -43,29 +43,7 @@ pub fn classify(path: &RelPath, head: &[u8]) -> DocType {
 /// Types told by the whole name.
 fn by_name(name: &str) -> Option<DocType> {
     let lower = name.to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "dockerfile" | "containerfile" | "makefile" | "gnumakefile" | "bsdmakefile" | "jenkinsfile"
-        | "cmakelists.txt" | "meson.build" | "meson_options.txt" | "rakefile" | "gemfile" | "podfile"
-        | "fastfile" | "appfile" | "guardfile" | "berksfile" | "thorfile" | "capfile" | "brewfile"
-        | "vagrantfile" | "justfile" | "procfile" | "tiltfile" | "earthfile" | "caddyfile" | "snakefile"
-        | "sconstruct" | "sconscript" | "wscript" | "build" | "build.bazel" | "workspace"
-        | "workspace.bazel" | "module.bazel" | "kconfig" | "kbuild" | "pkgbuild" | "apkbuild"
-        | "configure" | "gradlew" | "mvnw" | ".bashrc" | ".bash_profile" | ".bash_aliases"
-        | ".bash_logout" | ".profile" | ".zshrc" | ".zshenv" | ".zprofile" | ".vimrc" | ".gvimrc"
-        | ".emacs" | ".envrc" | ".xinitrc" => DocType::Code,
-        "go.mod" | "go.sum" | "go.work" | "go.work.sum" | "requirements.txt" | "constraints.txt"
-        | "pipfile" | ".gitignore" | ".gitattributes" | ".gitmodules" | ".gitconfig" | ".mailmap"
-        | ".ignore" | ".rgignore" | ".dockerignore" | ".npmignore" | ".eslintignore" | ".prettierignore"
-        | ".helmignore" | ".editorconfig" | ".npmrc" | ".yarnrc" | ".nvmrc" | ".node-version"
-        | ".python-version" | ".ruby-version" | ".tool-versions" | ".babelrc" | ".eslintrc"
-        | ".prettierrc" | ".stylelintrc" | ".jshintrc" | ".swcrc" | ".clang-format" | ".clang-tidy"
-        | ".clangd" | ".flake8" | ".pylintrc" | ".coveragerc" | ".rubocop" | ".browserslistrc"
-        | ".curlrc" | ".wgetrc" | ".inputrc" | ".htaccess" | "codeowners" | "robots.txt" => DocType::Data,
-        "readme" | "license" | "licence" | "copying" | "copying.lesser" | "unlicense" | "changelog"
-        | "changes" | "news" | "notice" | "authors" | "contributors" | "maintainers" | "install" | "todo"
-        | "thanks" | "history" | "patents" | "credits" => DocType::Text,
-        _ => return by_stem(&lower),
-    })
+    filetype::by_name(&lower).and_then(|kind| kind.doc_type).or_else(|| by_stem(&lower))
 }
 
 /// `Dockerfile.dev`, `LICENSE-MIT`, `.env.example`: the name is in front.
@@ -87,86 +65,7 @@ fn by_stem(lower: &str) -> Option<DocType> {
 }
 
 fn by_extension(extension: &str) -> Option<DocType> {
-    Some(match extension {
-        // Programs and what is written like them.
-        "rs" | "go" | "py" | "pyi" | "pyw" | "pyx" | "pxd" | "pxi" | "js" | "mjs" | "cjs" | "jsx" | "ts"
-        | "mts" | "cts" | "tsx" | "java" | "kt" | "kts" | "scala" | "sc" | "sbt" | "groovy" | "gvy"
-        | "gradle" | "c" | "h" | "cc" | "cpp" | "cxx" | "c++" | "hh" | "hpp" | "hxx" | "h++" | "ipp"
-        | "tpp" | "inl" | "ixx" | "cppm" | "ino" | "m" | "mm" | "swift" | "cs" | "csx" | "fs" | "fsi"
-        | "fsx" | "vb" | "vbs" | "bas" | "d" | "di" | "zig" | "nim" | "nims" | "cr" | "v" | "vh" | "sv"
-        | "svh" | "vhd" | "vhdl" | "odin" | "jai" | "rb" | "erb" | "rake" | "gemspec" | "ru" | "php"
-        | "phtml" | "php3" | "php4" | "php5" | "phps" | "pl" | "pm" | "pod" | "t" | "raku" | "rakumod"
-        | "lua" | "luau" | "tcl" | "r" | "jl" | "matlab" | "sas" | "do" | "ado" | "hs" | "lhs" | "ml"
-        | "mli" | "mll" | "mly" | "re" | "rei" | "res" | "resi" | "elm" | "purs" | "idr" | "agda"
-        | "lean" | "thy" | "coq" | "clj" | "cljs" | "cljc" | "bb" | "lisp" | "lsp" | "cl" | "el" | "scm"
-        | "ss" | "rkt" | "fnl" | "ex" | "exs" | "eex" | "heex" | "leex" | "erl" | "hrl" | "gleam"
-        | "dart" | "sh" | "bash" | "zsh" | "fish" | "ksh" | "csh" | "tcsh" | "nu" | "ps1" | "psm1"
-        | "psd1" | "bat" | "cmd" | "awk" | "sed" | "vim" | "sql" | "psql" | "plsql" | "pls" | "ddl"
-        | "dml" | "prql" | "css" | "scss" | "sass" | "less" | "styl" | "pcss" | "vue" | "svelte"
-        | "astro" | "marko" | "proto" | "thrift" | "capnp" | "fbs" | "avdl" | "graphql" | "gql"
-        | "graphqls" | "wit" | "webidl" | "idl" | "smithy" | "tsp" | "tf" | "tfvars" | "hcl" | "nomad"
-        | "bicep" | "pp" | "nix" | "dhall" | "jsonnet" | "libsonnet" | "cue" | "rego" | "ncl" | "star"
-        | "bzl" | "bazel" | "cmake" | "mk" | "mak" | "make" | "ninja" | "gyp" | "gypi" | "gn" | "gni"
-        | "just" | "dockerfile" | "containerfile" | "am" | "ac" | "m4" | "s" | "asm" | "nasm" | "ll"
-        | "mlir" | "td" | "ld" | "lds" | "dts" | "dtsi" | "f" | "for" | "f77" | "f90" | "f95" | "f03"
-        | "f08" | "cob" | "cbl" | "cpy" | "pas" | "dpr" | "lpr" | "ada" | "adb" | "ads" | "pro" | "p"
-        | "st" | "abap" | "apex" | "trigger" | "cls" | "sol" | "vy" | "move" | "cairo" | "clar" | "wat"
-        | "wast" | "cu" | "cuh" | "glsl" | "vert" | "frag" | "geom" | "comp" | "tesc" | "tese" | "hlsl"
-        | "fx" | "wgsl" | "metal" | "shader" | "gd" | "gdshader" | "hx" | "hxml" | "as" | "coffee"
-        | "litcoffee" | "ls" | "pug" | "jade" | "haml" | "slim" | "ejs" | "hbs" | "handlebars"
-        | "mustache" | "liquid" | "njk" | "jinja" | "jinja2" | "j2" | "twig" | "tmpl" | "tpl" | "gotmpl"
-        | "ftl" | "vm" | "jsp" | "jspx" | "asp" | "aspx" | "ascx" | "cshtml" | "razor" | "qml" | "xaml"
-        | "feature" | "robot" | "http" | "rest" | "y" | "yy" | "yacc" | "l" | "lex" | "flex" | "g4"
-        | "ebnf" | "pest" | "peg" | "ahk" | "applescript" | "au3" | "ps" | "eps" | "gp" | "gnuplot"
-        | "dot" | "gv" | "puml" | "plantuml" | "mmd" | "mermaid" | "typ" | "pike" | "factor" | "forth"
-        | "fth" | "4th" | "apl" | "k" | "q" | "ijs" | "wren" | "mojo" | "roc" | "hare" | "ha" | "vala"
-        | "vapi" | "chpl" | "carbon" => DocType::Code,
-
-        "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" | "mdwn" | "rmd" | "qmd" | "rst" | "adoc"
-        | "asciidoc" | "org" | "textile" | "mediawiki" | "wiki" | "creole" | "djot" => DocType::Md,
-
-        "txt" | "text" | "log" | "tex" | "ltx" | "sty" | "bib" | "rtf" | "srt" | "vtt" | "sub" | "ass"
-        | "eml" | "mbox" | "nfo" | "man" | "me" | "ms" | "roff" | "1" | "2" | "3" | "4" | "5" | "6" | "7"
-        | "8" | "diff" | "patch" | "rej" | "out" | "err" | "example" | "sample" | "fountain" | "vcf"
-        | "ics" => DocType::Text,
-
-        "json" | "jsonc" | "json5" | "jsonl" | "ndjson" | "geojson" | "topojson" | "jsonld" | "ipynb"
-        | "har" | "webmanifest" | "yaml" | "yml" | "toml" | "ini" | "cfg" | "conf" | "config" | "cnf"
-        | "properties" | "props" | "prefs" | "env" | "editorconfig" | "csv" | "tsv" | "psv" | "tab"
-        | "xml" | "xsd" | "xsl" | "xslt" | "dtd" | "rng" | "rnc" | "wsdl" | "plist" | "strings"
-        | "stringsdict" | "resx" | "xliff" | "xlf" | "po" | "pot" | "arb" | "csproj" | "fsproj"
-        | "vbproj" | "vcxproj" | "sln" | "slnx" | "pom" | "targets" | "nuspec" | "pbxproj" | "xcconfig"
-        | "storyboard" | "xib" | "entitlements" | "lock" | "lockb" | "sum" | "mod" | "map" | "edn"
-        | "ron" | "kdl" | "hjson" | "ttl" | "nt" | "nq" | "n3" | "rdf" | "owl" | "trig" | "sparql" | "rq"
-        | "gpx" | "kml" | "wkt" | "fasta" | "fa" | "fastq" | "gff" | "vcard" | "ldif" | "reg" | "inf"
-        | "desktop" | "service" | "socket" | "timer" | "target" | "mount" | "rules" | "snap" | "opml"
-        | "atom" | "rss" | "openapi" | "raml" | "avsc" | "parquet" | "arrow" | "feather" | "avro" | "orc"
-        | "tfstate" | "crt" | "cer" | "csr" | "pub" => DocType::Data,
-
-        "html" | "htm" | "xhtml" | "shtml" | "mhtml" | "mht" => DocType::Html,
-        "pdf" => DocType::Pdf,
-        "png" | "jpg" | "jpeg" | "jpe" | "jfif" | "gif" | "webp" | "bmp" | "dib" | "tif" | "tiff" | "svg"
-        | "ico" | "cur" | "heic" | "heif" | "avif" | "jxl" | "jp2" | "ppm" | "pgm" | "pbm" | "pnm"
-        | "tga" => DocType::Image,
-        "mp3" | "wav" | "wave" | "ogg" | "oga" | "opus" | "flac" | "m4a" | "m4b" | "aac" | "aif" | "aiff"
-        | "aifc" | "wma" | "amr" | "weba" | "mka" | "au" | "caf" => DocType::Audio,
-        "zip" | "tar" | "tgz" | "gz" | "bz2" | "tbz" | "tbz2" | "xz" | "txz" | "zst" | "tzst" | "lz"
-        | "lz4" | "lzma" | "br" | "z" | "7z" | "rar" | "jar" | "war" | "ear" | "aar" | "whl" | "egg"
-        | "nupkg" | "vsix" | "xpi" | "crate" | "gem" | "cpio" | "cab" => DocType::Archive,
-
-        // Binary by nature, whatever a short head may look like.
-        "exe" | "dll" | "so" | "dylib" | "a" | "o" | "obj" | "lib" | "ko" | "pyc" | "pyo" | "pyd"
-        | "class" | "dex" | "wasm" | "bin" | "dat" | "db" | "sqlite" | "sqlite3" | "mdb" | "iso" | "img"
-        | "dmg" | "vmdk" | "qcow2" | "deb" | "rpm" | "apk" | "ipa" | "msi" | "msix" | "appimage" | "mp4"
-        | "m4v" | "mkv" | "webm" | "avi" | "mov" | "wmv" | "flv" | "mpg" | "mpeg" | "m2ts" | "3gp"
-        | "ogv" | "mid" | "midi" | "ttf" | "otf" | "woff" | "woff2" | "eot" | "psd" | "ai" | "sketch"
-        | "fig" | "xcf" | "blend" | "fbx" | "glb" | "stl" | "dwg" | "doc" | "docx" | "docm" | "dotx"
-        | "xls" | "xlsx" | "xlsm" | "xlsb" | "ppt" | "pptx" | "pptm" | "ppsx" | "odt" | "ods" | "odp"
-        | "odg" | "pages" | "numbers" | "key" | "epub" | "mobi" | "azw3" | "djvu" | "onnx" | "pt" | "pth"
-        | "safetensors" | "gguf" | "h5" | "hdf5" | "npy" | "npz" | "pkl" | "pickle" | "rds" | "rdata"
-        | "swp" | "swo" | "keystore" | "jks" | "der" | "gpg" | "pack" | "idx" => DocType::BinaryIgnored,
-        _ => return None,
-    })
+    filetype::by_extension(extension)?.doc_type
 }
 
 /// Types told by the first bytes.

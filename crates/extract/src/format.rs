@@ -1,5 +1,6 @@
 //! The formats that are told apart, by content first and by name where content says nothing.
 
+use model::filetype;
 use serde::{Deserialize, Serialize};
 
 use crate::container::{cfb, zip};
@@ -39,37 +40,37 @@ pub enum Format {
     TarZst,
 }
 
-/// Name, extensions; the first extension is the usual one.
-const NAMES: &[(Format, &[&str])] = &[
-    (Format::Pdf, &["pdf"]),
-    (Format::Docx, &["docx", "docm", "dotx", "dotm"]),
-    (Format::Pptx, &["pptx", "pptm", "ppsx", "ppsm", "potx", "potm"]),
-    (Format::Xlsx, &["xlsx", "xlsm", "xltx", "xltm"]),
-    (Format::Xlsb, &["xlsb"]),
-    (Format::Xls, &["xls", "xlt"]),
-    (Format::Doc, &["doc", "dot"]),
-    (Format::Ppt, &["ppt", "pps", "pot"]),
-    (Format::Msg, &["msg"]),
-    (Format::Ps, &["ps", "eps"]),
-    (Format::Odt, &["odt", "ott"]),
-    (Format::Ods, &["ods", "ots"]),
-    (Format::Odp, &["odp", "otp"]),
-    (Format::Rtf, &["rtf"]),
-    (Format::Epub, &["epub"]),
-    (Format::Html, &["html", "htm", "xhtml", "xht"]),
-    (Format::Eml, &["eml"]),
-    (Format::Mbox, &["mbox"]),
-    (Format::Csv, &["csv"]),
-    (Format::Tsv, &["tsv", "tab"]),
-    (Format::Ipynb, &["ipynb"]),
-    (Format::Srt, &["srt"]),
-    (Format::Vtt, &["vtt"]),
-    (Format::Md, &["md", "markdown", "mdown", "mkd", "mdx"]),
-    (Format::Txt, &["txt", "text", "log"]),
-    (Format::Zip, &["zip"]),
-    (Format::Tar, &["tar"]),
-    (Format::TarGz, &["tar.gz", "tgz"]),
-    (Format::TarZst, &["tar.zst", "tzst"]),
+/// Every format with its usual extension, which is also its name in `model::filetype`.
+const NAMES: &[(Format, &str)] = &[
+    (Format::Pdf, "pdf"),
+    (Format::Docx, "docx"),
+    (Format::Pptx, "pptx"),
+    (Format::Xlsx, "xlsx"),
+    (Format::Xlsb, "xlsb"),
+    (Format::Xls, "xls"),
+    (Format::Doc, "doc"),
+    (Format::Ppt, "ppt"),
+    (Format::Msg, "msg"),
+    (Format::Ps, "ps"),
+    (Format::Odt, "odt"),
+    (Format::Ods, "ods"),
+    (Format::Odp, "odp"),
+    (Format::Rtf, "rtf"),
+    (Format::Epub, "epub"),
+    (Format::Html, "html"),
+    (Format::Eml, "eml"),
+    (Format::Mbox, "mbox"),
+    (Format::Csv, "csv"),
+    (Format::Tsv, "tsv"),
+    (Format::Ipynb, "ipynb"),
+    (Format::Srt, "srt"),
+    (Format::Vtt, "vtt"),
+    (Format::Md, "md"),
+    (Format::Txt, "txt"),
+    (Format::Zip, "zip"),
+    (Format::Tar, "tar"),
+    (Format::TarGz, "tar.gz"),
+    (Format::TarZst, "tar.zst"),
 ];
 
 impl Format {
@@ -78,20 +79,16 @@ impl Format {
     }
 
     pub fn as_str(self) -> &'static str {
-        self.extensions().first().copied().unwrap_or_default()
-    }
-
-    pub fn extensions(self) -> &'static [&'static str] {
-        NAMES.iter().find(|(format, _)| *format == self).map_or(&[], |(_, extensions)| extensions)
+        NAMES.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
     }
 
     /// What a name says.
     pub fn from_name(name: &str) -> Option<Format> {
         let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
-        let matches = |extension: &&str| {
-            name.strip_suffix(extension).is_some_and(|stem| stem.len() > 1 && stem.ends_with('.'))
-        };
-        NAMES.iter().find(|(_, all)| all.iter().any(&matches)).map(|(format, _)| *format)
+        // The longest extension counts: `tar.gz` and not `gz`.
+        let endings = name.match_indices('.').filter(|(at, _)| *at > 0).map(|(at, _)| &name[at + 1..]);
+        let known = endings.filter_map(|ending| filetype::by_extension(ending)?.format).next()?;
+        NAMES.iter().find(|(_, name)| *name == known).map(|(format, _)| *format)
     }
 
     pub fn is_archive(self) -> bool {

@@ -32,7 +32,7 @@ pub fn languages() -> Vec<&'static str> {
 
 /// The extensions of programming languages and of markup that outlines know, without dots.
 pub fn extensions() -> impl Iterator<Item = &'static str> {
-    Language::ALL.iter().flat_map(|language| language.extensions().iter().copied())
+    Language::ALL.iter().flat_map(|language| language.extensions())
 }
 
 /// The part that the index keeps.

@@ -5,20 +5,16 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::languages::COUNT;
 pub use crate::languages::Language;
-use crate::rules::{Adapter, Table};
+use crate::rules::Table;
+use model::filetype;
 
 impl Language {
     /// By the file's name: whole, or its extension.
     pub fn from_path(path: &str) -> Option<Language> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-        if let Some(language) = NAMES.file_names.get(name.as_str()) {
-            return Some(*language);
-        }
-        let (stem, extension) = name.rsplit_once('.')?;
-        if stem.is_empty() {
-            return None;
-        }
-        NAMES.extensions.get(extension).copied()
+        let by_name = filetype::by_name(&name).and_then(|kind| kind.language);
+        let language = by_name.or_else(|| filetype::by_extension(filetype::extension(&name)?)?.language)?;
+        LANGUAGES.by_name.get(language).copied()
     }
 
     /// By the file's name, else by its `#!` line.
@@ -36,11 +32,11 @@ impl Language {
             program = program.rsplit('/').next()?;
         }
         let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        NAMES.interpreters.get(program).or_else(|| NAMES.interpreters.get(bare)).copied()
+        LANGUAGES.by_interpreter.get(program).or_else(|| LANGUAGES.by_interpreter.get(bare)).copied()
     }
 
     pub fn from_name(name: &str) -> Option<Language> {
-        Language::ALL.iter().copied().find(|language| language.name() == name)
+        LANGUAGES.by_name.get(name).copied()
     }
 
     /// Lower case, without blanks: `python`, `csharp`.
@@ -49,8 +45,8 @@ impl Language {
     }
 
     /// Without dots, lower case.
-    pub fn extensions(self) -> &'static [&'static str] {
-        self.adapter().extensions
+    pub fn extensions(self) -> impl Iterator<Item = &'static str> {
+        filetype::extensions_of_language(self.name())
     }
 
     pub(crate) fn table(self) -> &'static Table {
@@ -65,22 +61,19 @@ impl std::fmt::Display for Language {
     }
 }
 
-struct Names {
-    extensions: HashMap<&'static str, Language>,
-    file_names: HashMap<&'static str, Language>,
-    interpreters: HashMap<&'static str, Language>,
+struct Languages {
+    by_name: HashMap<&'static str, Language>,
+    by_interpreter: HashMap<&'static str, Language>,
 }
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| {
-    let by = |of: fn(&Adapter) -> &'static [&'static str]| {
-        // The first language that claims a name has it.
-        Language::ALL.iter().rev().flat_map(|l| of(l.adapter()).iter().map(|name| (*name, *l))).collect()
-    };
-    Names {
-        extensions: by(|adapter| adapter.extensions),
-        file_names: by(|adapter| adapter.file_names),
-        interpreters: by(|adapter| adapter.interpreters),
-    }
+static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| Languages {
+    by_name: Language::ALL.iter().map(|language| (language.name(), *language)).collect(),
+    // The first language that claims an interpreter has it.
+    by_interpreter: Language::ALL
+        .iter()
+        .rev()
+        .flat_map(|language| language.adapter().interpreters.iter().map(|program| (*program, *language)))
+        .collect(),
 });
 
 #[cfg(test)]
@@ -109,6 +102,17 @@ mod tests {
             let (name, expected) = (columns.next().unwrap(), columns.nth(1).unwrap());
             let found = Language::from_path(name).map_or("-", Language::name);
             assert_eq!(found, expected, "{name}");
+        }
+    }
+
+    /// The table of file kinds names languages, and it cannot know which there are.
+    #[test]
+    fn every_language_of_the_table_is_one() {
+        for language in Language::ALL {
+            assert!(language.extensions().next().is_some(), "{language} has no extension");
+            for extension in language.extensions() {
+                assert_eq!(Language::from_path(&format!("x.{extension}")), Some(*language), "{extension}");
+            }
         }
     }
 

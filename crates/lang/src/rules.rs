@@ -9,14 +9,10 @@ use crate::skim::Dialect;
 use crate::visit::Visit;
 use crate::{Limits, Parsed, ScopeKind, SymbolKind};
 
-/// One language: how its files are recognised, its grammar, and what its nodes mean.
+/// One language: its grammar, and what its nodes mean. Its files are listed in `model::filetype`.
 pub(crate) struct Adapter {
     /// As shown to users: lower case, no blanks.
     pub(crate) name: &'static str,
-    /// Lower case, without the dot.
-    pub(crate) extensions: &'static [&'static str],
-    /// Whole file names, lower case.
-    pub(crate) file_names: &'static [&'static str],
     /// Programs that a `#!` line names.
     pub(crate) interpreters: &'static [&'static str],
     pub(crate) grammar: LanguageFn,
@@ -49,8 +45,6 @@ pub(crate) struct Adapter {
 impl Adapter {
     pub(crate) const DEFAULT: Adapter = Adapter {
         name: "",
-        extensions: &[],
-        file_names: &[],
         interpreters: &[],
         grammar: tree_sitter_json::LANGUAGE,
         rules: &[],

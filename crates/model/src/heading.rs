@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DocType, IndexKind};
+use crate::{DocType, IndexKind, filetype};
 
 /// The titles above a passage and the header row of the table that it stands in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub enum Layout {
 impl Layout {
     /// What the type and the name of a file say about the texts that are read as they are.
     pub fn of(doc_type: DocType, name: &str) -> Layout {
-        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+        let ending = filetype::stem_and_extension(name).map_or("", |(_, ending)| ending).to_ascii_lowercase();
         match (doc_type, ending.as_str()) {
             (DocType::Code, _) => Layout::Code,
             (DocType::Md, _) => Layout::Marked,

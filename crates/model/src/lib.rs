@@ -8,6 +8,7 @@ pub mod citation;
 pub mod document;
 pub mod embed;
 pub mod failure;
+pub mod filetype;
 pub mod hash;
 pub mod heading;
 pub mod hit;

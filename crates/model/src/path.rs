@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::filetype;
+
 /// Longest path accepted from a caller, in bytes (Linux' `PATH_MAX`).
 pub const MAX_PATH_BYTES: usize = 4096;
 
@@ -80,8 +82,7 @@ impl RelPath {
 
     /// The lower-case extension of the last component, without the dot.
     pub fn extension(&self) -> Option<String> {
-        let (stem, extension) = self.file_name().rsplit_once('.')?;
-        (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
+        filetype::extension(&self.0).filter(|extension| !extension.is_empty()).map(str::to_lowercase)
     }
 
     pub fn components(&self) -> impl Iterator<Item = &str> {

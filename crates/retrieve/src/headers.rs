@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use model::filetype::stem_and_extension;
+
 use crate::parse::Parsed;
 
 /// The sources among the paths of some candidates, by what they are called.
@@ -12,7 +14,7 @@ pub(crate) struct Sources<'a> {
 impl<'a> Sources<'a> {
     pub(crate) fn among(paths: impl Iterator<Item = &'a str>) -> Sources<'a> {
         let sources = paths.filter_map(|path| {
-            let (stem, extension) = parts(path)?;
+            let (stem, extension) = stem_and_extension(path)?;
             SOURCES.contains(&extension).then_some(stem)
         });
         Sources { stems: sources.collect() }
@@ -21,13 +23,9 @@ impl<'a> Sources<'a> {
     /// Whether this is a header whose source is a candidate too, wherever it lies, and the query does not ask for
     /// headers. A header without one does the work itself.
     pub(crate) fn has(&self, path: &str, query: &Parsed) -> bool {
-        let Some((stem, extension)) = parts(path) else { return false };
+        let Some((stem, extension)) = stem_and_extension(path) else { return false };
         HEADERS.contains(&extension) && self.stems.contains(stem) && !query.mentions(ASKED)
     }
-}
-
-fn parts(path: &str) -> Option<(&str, &str)> {
-    path.rsplit('/').next()?.rsplit_once('.')
 }
 
 const SOURCES: &[&str] = &["c", "cc", "cpp", "cxx", "m", "mm"];

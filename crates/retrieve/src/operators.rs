@@ -3,6 +3,8 @@
 //! Only what is certainly meant so is taken: a known operator with a value, a known language, a `-word` behind
 //! other words. Everything else stays part of the question.
 
+use model::filetype;
+
 use crate::matcher::Matcher;
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,7 +57,7 @@ impl Operators {
                 }
                 "lang" => {
                     if let Some(endings) = endings_of(value) {
-                        self.endings.extend(endings.iter().map(|ending| (*ending).to_owned()));
+                        self.endings.extend(endings);
                         return true;
                     }
                 }
@@ -85,7 +87,7 @@ impl Operators {
             return true;
         }
         let path = path.to_lowercase();
-        let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
+        let ending = filetype::stem_and_extension(&path).map(|(_, ending)| ending);
         (self.endings.is_empty()
             || ending.is_some_and(|ending| self.endings.iter().any(|known| known == ending)))
             && self.paths.iter().all(|part| path.contains(part.as_str()))
@@ -102,56 +104,11 @@ fn is_ending(text: &str) -> bool {
     !bare.is_empty() && bare.len() <= 16 && bare.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+')
 }
 
-fn endings_of(language: &str) -> Option<&'static [&'static str]> {
-    Some(match language.to_lowercase().as_str() {
-        "python" | "py" => &["py", "pyi"],
-        "rust" | "rs" => &["rs"],
-        "javascript" | "js" => &["js", "mjs", "cjs", "jsx"],
-        "typescript" | "ts" => &["ts", "tsx", "mts", "cts"],
-        "go" | "golang" => &["go"],
-        "java" => &["java"],
-        "c" => &["c", "h"],
-        "cpp" | "c++" | "cxx" => &["cc", "cpp", "cxx", "hpp", "hh", "hxx", "h"],
-        "csharp" | "c#" | "cs" => &["cs"],
-        "ruby" | "rb" => &["rb"],
-        "php" => &["php"],
-        "kotlin" | "kt" => &["kt", "kts"],
-        "swift" => &["swift"],
-        "scala" => &["scala", "sc"],
-        "shell" | "bash" | "sh" => &["sh", "bash", "zsh"],
-        "lua" => &["lua"],
-        "haskell" | "hs" => &["hs"],
-        "elixir" => &["ex", "exs"],
-        "zig" => &["zig"],
-        "sql" => &["sql"],
-        "markdown" | "md" => &["md", "markdown"],
-        "html" => &["html", "htm"],
-        "css" => &["css", "scss", "less"],
-        "json" => &["json"],
-        "yaml" | "yml" => &["yaml", "yml"],
-        "toml" => &["toml"],
-        "perl" => &["pl", "pm", "t"],
-        "r" => &["r", "rmd"],
-        "dart" => &["dart"],
-        "julia" => &["jl"],
-        "clojure" => &["clj", "cljs", "cljc", "edn"],
-        "erlang" => &["erl", "hrl"],
-        "ocaml" => &["ml", "mli"],
-        "fsharp" | "f#" => &["fs", "fsi", "fsx"],
-        "objectivec" | "objc" => &["m", "mm", "h"],
-        "fortran" => &["f", "f90", "f95", "f03", "for"],
-        "powershell" => &["ps1", "psm1", "psd1"],
-        "groovy" => &["groovy", "gradle"],
-        "nim" => &["nim"],
-        "vue" => &["vue"],
-        "svelte" => &["svelte"],
-        "terraform" | "hcl" => &["tf", "tfvars", "hcl"],
-        "protobuf" | "proto" => &["proto"],
-        "graphql" => &["graphql", "gql"],
-        "tex" | "latex" => &["tex", "sty", "cls", "bib"],
-        "xml" => &["xml", "xsd", "xsl", "xslt"],
-        _ => return None,
-    })
+/// The extensions that a language is known by; none if there is no such language.
+fn endings_of(language: &str) -> Option<Vec<String>> {
+    let language = language.to_lowercase();
+    let endings: Vec<String> = filetype::extensions_spoken_of(&language).map(str::to_owned).collect();
+    (!endings.is_empty()).then_some(endings)
 }
 
 #[cfg(test)]

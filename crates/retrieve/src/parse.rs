@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use index::QueryTerm;
+use model::filetype::{self, Mark};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::named::{Named, named};
-use crate::route;
 use crate::verbatim::Verbatim;
 use crate::weights::{self, Weights};
 
@@ -168,7 +168,7 @@ fn count_tokens(text: &str) -> (Vec<String>, HashMap<String, Seen>, bool) {
     let mut at = 0;
     for word in text.split(is_mark) {
         let ending = word.len() <= 2 && text[..at].ends_with(['\'', '’']) && at > 1;
-        let extension = route::MENTIONED_EXTENSIONS.contains(&word)
+        let extension = filetype::is_marked(word, Mark::SignOfCode)
             && text[..at].strip_suffix('.').is_some_and(|rest| !rest.ends_with(char::is_alphanumeric));
         at += word.len();
         at += text[at..].chars().next().map_or(0, char::len_utf8);

@@ -1,5 +1,7 @@
 //! What a file's path says about its worth as an answer: tests, examples, vendored, generated, package fronts.
 
+use model::filetype::{self, Mark};
+
 use crate::parse::Parsed;
 use crate::test_file::is_test_file;
 use crate::weights::Weights;
@@ -119,11 +121,6 @@ const DECLARATION_WORDS: &[&str] =
 const LEGACY_WORDS: &[&str] =
     &["legacy", "deprecated", "compat", "_compat", "compatibility", "obsolete", "attic"];
 
-/// Lists of files and settings that a build system keeps, and changes for another tool to make.
-const TOOLING_EXTENSIONS: &[&str] = &[
-    "csproj", "vbproj", "fsproj", "vcxproj", "filters", "sln", "props", "targets", "pbxproj", "xcscheme",
-    "iml", "patch", "diff",
-];
 const TOOLING_WORDS: &[&str] = &[
     "project", "projects", "build", "builds", "compile", "compiler", "target", "targets", "solution",
     "patch", "patches", "diff", "csproj", "msbuild", "xcode",
@@ -223,7 +220,8 @@ const PASSING_ON: &[&str] = &[
 ];
 
 fn is_tooling(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, extension)| TOOLING_EXTENSIONS.contains(&extension))
+    filetype::stem_and_extension(name)
+        .is_some_and(|(_, extension)| filetype::is_marked(extension, Mark::Tooling))
 }
 
 fn is_generated_name(name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Which of the two indices a question goes to (dir2mcp specification, section 9.1).
 
+use model::filetype::{self, Mark};
 use model::{DocType, Filter, IndexChoice, IndexKind, IndexUsed};
 
 /// Where the answer is expected, and why.
@@ -60,10 +61,6 @@ pub fn route(text: &str, choice: IndexChoice, filter: &Filter) -> Routed {
 const KEYWORDS: &[&str] =
     &["func", "class", "package", "import", "return", "if", "for", "while", "switch", "case"];
 
-/// Extensions whose mention (`main.go`, `.py file`) is a sign of code.
-pub(crate) const MENTIONED_EXTENSIONS: &[&str] =
-    &["js", "ts", "py", "go", "java", "rb", "cpp", "c", "cs", "html", "css", "json", "yaml", "yml"];
-
 /// Code if a keyword stands beside brackets, or if any two of the five signs appear: a keyword, brackets, a
 /// fence of three backticks, a backtick, a file extension at the end of a word.
 fn is_code_like(text: &str) -> bool {
@@ -85,7 +82,7 @@ fn mentions_extension(text: &str) -> bool {
     text.match_indices('.').any(|(at, _)| {
         let rest = &text[at + 1..];
         let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-        MENTIONED_EXTENSIONS.contains(&&rest[..end])
+        filetype::is_marked(&rest[..end], Mark::SignOfCode)
     })
 }
 
@@ -125,31 +122,16 @@ fn last_segment(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
+/// What a name says about a filter's intent; what a file is, the classifier decides.
 fn name_target(name: &str) -> Option<IndexUsed> {
-    let (_, extension) = name.rsplit_once('.')?;
+    let (_, extension) = filetype::stem_and_extension(name)?;
     let extension = extension.to_ascii_lowercase();
-    if CODE_EXTENSIONS.contains(&extension.as_str()) {
-        Some(IndexUsed::Code)
-    } else if TEXT_EXTENSIONS.contains(&extension.as_str()) {
-        Some(IndexUsed::Text)
-    } else {
-        None
+    if !filetype::is_marked(&extension, Mark::FilterTarget) {
+        return None;
     }
+    let is_code = filetype::by_extension(&extension)?.doc_type == Some(DocType::Code);
+    Some(if is_code { IndexUsed::Code } else { IndexUsed::Text })
 }
-
-/// Only to read a filter's intent: what a file is, the classifier decides. An extension that is missing
-/// here leaves the choice to the query.
-const CODE_EXTENSIONS: &[&str] = &[
-    "rs", "py", "pyi", "go", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "java", "kt", "kts",
-    "scala", "c", "h", "cc", "cpp", "cxx", "hh", "hpp", "cs", "fs", "rb", "php", "swift", "m", "mm", "dart",
-    "lua", "pl", "pm", "r", "jl", "hs", "ml", "mli", "erl", "ex", "exs", "clj", "sql", "sh", "bash", "zsh",
-    "fish", "ps1", "zig", "nim", "v", "sv", "vhd", "proto", "graphql", "css", "scss", "vue", "svelte",
-];
-
-const TEXT_EXTENSIONS: &[&str] = &[
-    "md", "mdx", "markdown", "txt", "rst", "adoc", "org", "tex", "html", "htm", "pdf", "docx", "odt", "rtf",
-    "csv", "tsv", "log",
-];
 
 #[cfg(test)]
 mod tests {

@@ -3,14 +3,9 @@
 use std::collections::HashSet;
 
 use index::DocumentRow;
+use model::filetype::{self, Mark};
 use model::{DocStatus, RelPath, SourceType};
 use policy::Excludes;
-
-/// The extensions that the repo specification fixes (section 9.1), without dots.
-const SPECIFIED: &[&str] = &["py", "md", "rst", "toml", "yaml", "yml", "json", "ini", "cfg"];
-
-/// Languages of the web that are documents as often as code: only where the operator lists them.
-const ON_REQUEST: &[&str] = &["html", "htm", "xhtml", "css", "scss", "less"];
 
 /// What every repository has and nobody means by its code.
 const EXCLUDED: &[&str] = &[
@@ -53,10 +48,11 @@ pub fn default_exclude_globs() -> Vec<String> {
 
 /// The specified ones, then those of every language that has outlines, each with its dot.
 pub fn default_include_extensions() -> Vec<String> {
-    let mut extensions: Vec<String> = SPECIFIED.iter().map(|extension| format!(".{extension}")).collect();
+    let mut extensions: Vec<String> =
+        filetype::marked(Mark::RepoDefault).iter().map(|extension| format!(".{extension}")).collect();
     for extension in ingest::extensions() {
         let dotted = format!(".{extension}");
-        if !ON_REQUEST.contains(&extension) && !extensions.contains(&dotted) {
+        if !filetype::is_marked(extension, Mark::RepoOnRequest) && !extensions.contains(&dotted) {
             extensions.push(dotted);
         }
     }

@@ -10,23 +10,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "bash",
-    extensions: &["sh", "bash", "zsh", "ksh", "bats", "ebuild", "eclass"],
-    file_names: &[
-        ".bashrc",
-        ".bash_profile",
-        ".bash_aliases",
-        ".bash_logout",
-        ".profile",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        "pkgbuild",
-        "apkbuild",
-        "gradlew",
-        "mvnw",
-        ".envrc",
-        ".xinitrc",
-    ],
     interpreters: &["sh", "bash", "zsh", "ksh", "dash", "ash", "bats"],
     grammar: tree_sitter_bash::LANGUAGE,
     rules: &[

@@ -13,7 +13,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "c",
-    extensions: &["c"],
     grammar: tree_sitter_c::LANGUAGE,
     rules: &[],
     shared: SHARED,

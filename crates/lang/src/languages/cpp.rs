@@ -14,10 +14,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "cpp",
-    extensions: &[
-        "cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "h", "ipp", "tpp", "inl", "ixx", "cppm", "cu",
-        "cuh", "ino",
-    ],
     grammar: tree_sitter_cpp::LANGUAGE,
     rules: &[
         ("namespace_identifier", Rule::Name),

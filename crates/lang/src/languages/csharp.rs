@@ -11,7 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "csharp",
-    extensions: &["cs", "csx"],
     interpreters: &["dotnet-script"],
     grammar: tree_sitter_c_sharp::LANGUAGE,
     rules: &[

@@ -11,7 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "css",
-    extensions: &["css", "pcss"],
     grammar: tree_sitter_css::LANGUAGE,
     rules: &[
         ("comment", Rule::Comment),

@@ -9,7 +9,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "elixir",
-    extensions: &["ex", "exs"],
     interpreters: &["elixir"],
     grammar: tree_sitter_elixir::LANGUAGE,
     rules: &[

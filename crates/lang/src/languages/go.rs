@@ -11,7 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "go",
-    extensions: &["go"],
     grammar: tree_sitter_go::LANGUAGE,
     rules: &[
         ("identifier", Rule::Name),

@@ -12,7 +12,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "haskell",
-    extensions: &["hs", "hs-boot"],
     interpreters: &["runhaskell", "runghc", "stack"],
     grammar: tree_sitter_haskell::LANGUAGE,
     rules: &[

@@ -9,7 +9,6 @@ use model::SymbolKind;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "html",
-    extensions: &["html", "htm", "xhtml"],
     grammar: tree_sitter_html::LANGUAGE,
     rules: &[
         ("comment", Rule::Comment),

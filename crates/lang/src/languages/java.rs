@@ -11,7 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "java",
-    extensions: &["java"],
     grammar: tree_sitter_java::LANGUAGE,
     rules: &[
         ("identifier", Rule::Name),

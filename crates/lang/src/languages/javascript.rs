@@ -11,8 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "javascript",
-    extensions: &["js", "mjs", "cjs", "jsx", "es6"],
-    file_names: &["jakefile"],
     interpreters: &["node", "nodejs", "bun", "qjs"],
     grammar: tree_sitter_javascript::LANGUAGE,
     rules: &[

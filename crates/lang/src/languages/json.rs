@@ -9,8 +9,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "json",
-    extensions: &["json", "jsonc", "json5", "geojson", "jsonld", "webmanifest", "ipynb"],
-    file_names: &[".babelrc", ".eslintrc", ".prettierrc", ".swcrc", "composer.lock"],
     grammar: tree_sitter_json::LANGUAGE,
     rules: &[
         ("comment", Rule::Comment),

@@ -10,7 +10,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "kotlin",
-    extensions: &["kt", "kts"],
     interpreters: &["kotlin", "kscript"],
     grammar: tree_sitter_kotlin_ng::LANGUAGE,
     rules: &[

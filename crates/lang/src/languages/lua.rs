@@ -10,7 +10,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "lua",
-    extensions: &["lua", "luau", "rockspec"],
     interpreters: &["lua", "luajit", "texlua"],
     grammar: tree_sitter_lua::LANGUAGE,
     rules: &[

@@ -8,7 +8,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "markdown",
-    extensions: &["md", "markdown", "mdown", "mkd", "mkdn", "mdx", "mdwn", "rmd", "qmd"],
     grammar: tree_sitter_md::LANGUAGE,
     rules: &[
         ("section", Rule::On(section)),

@@ -1,4 +1,4 @@
-//! The languages, one file each. A new one is a file, its `mod` line and its line in the list.
+//! The languages, one file each. A new one is a file, its `mod` line, its line in the list and one in `model::filetype`.
 
 mod bash;
 mod c;

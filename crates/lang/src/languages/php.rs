@@ -11,7 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "php",
-    extensions: &["php", "phtml", "php3", "php4", "php5", "php7", "phps", "inc"],
     interpreters: &["php"],
     grammar: tree_sitter_php::LANGUAGE_PHP,
     rules: &[

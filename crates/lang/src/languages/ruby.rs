@@ -10,20 +10,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "ruby",
-    extensions: &["rb", "rake", "gemspec", "ru", "podspec", "jbuilder", "thor"],
-    file_names: &[
-        "rakefile",
-        "gemfile",
-        "podfile",
-        "fastfile",
-        "appfile",
-        "guardfile",
-        "berksfile",
-        "thorfile",
-        "capfile",
-        "brewfile",
-        "vagrantfile",
-    ],
     interpreters: &["ruby", "jruby", "rake"],
     grammar: tree_sitter_ruby::LANGUAGE,
     rules: &[

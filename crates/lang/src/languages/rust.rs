@@ -11,7 +11,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "rust",
-    extensions: &["rs"],
     interpreters: &["rust-script"],
     grammar: tree_sitter_rust::LANGUAGE,
     rules: &[

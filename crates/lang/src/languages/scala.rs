@@ -10,7 +10,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "scala",
-    extensions: &["scala", "sc", "sbt", "mill"],
     interpreters: &["scala", "scala-cli", "amm"],
     grammar: tree_sitter_scala::LANGUAGE,
     rules: &[

@@ -15,7 +15,6 @@ use model::SymbolKind;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "sql",
-    extensions: &["sql", "psql", "ddl", "dml", "pgsql"],
     grammar: tree_sitter_sequel::LANGUAGE,
     recover,
     rules: &[

@@ -10,7 +10,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "swift",
-    extensions: &["swift"],
     interpreters: &["swift"],
     grammar: tree_sitter_swift::LANGUAGE,
     rules: &[

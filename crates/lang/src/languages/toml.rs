@@ -9,8 +9,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "toml",
-    extensions: &["toml"],
-    file_names: &["cargo.lock", "poetry.lock", "uv.lock", "pipfile"],
     grammar: tree_sitter_toml_ng::LANGUAGE,
     rules: &[
         ("comment", Rule::Comment),

@@ -5,7 +5,6 @@ use crate::rules::{Adapter, Rule};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "tsx",
-    extensions: &["tsx"],
     grammar: tree_sitter_typescript::LANGUAGE_TSX,
     rules: &RULES,
     shared: javascript::SHARED,

@@ -8,8 +8,6 @@ use crate::visit::Visit;
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "yaml",
-    extensions: &["yaml", "yml"],
-    file_names: &[".clang-format", ".clang-tidy", ".clangd"],
     grammar: tree_sitter_yaml::LANGUAGE,
     too_nested,
     rules: &[

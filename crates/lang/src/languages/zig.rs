@@ -9,7 +9,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "zig",
-    extensions: &["zig", "zon"],
     grammar: tree_sitter_zig::LANGUAGE,
     rules: &[
         ("identifier", Rule::Name),

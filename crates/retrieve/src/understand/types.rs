@@ -1,5 +1,7 @@
 //! What a question says of file types: by operators, by extensions, and by the names that people have for files.
 
+use model::filetype::{self, Mark};
+
 use super::request::{DETERMINERS, REQUEST};
 use super::word::Word;
 use crate::operators::Operators;
@@ -20,7 +22,11 @@ pub(super) fn take_operators(words: &mut [Word], exts: &mut Vec<String>) {
                 !ending.is_empty() && ending.len() <= 8 && ending.bytes().all(|b| b.is_ascii_alphanumeric());
             if plain { vec![format!(".{ending}")] } else { Vec::new() }
         } else if let Some(ending) = word.lower.strip_prefix('.') {
-            if EXTENSIONS.contains(&ending) { vec![format!(".{ending}")] } else { Vec::new() }
+            if filetype::is_marked(ending, Mark::TypedAlone) {
+                vec![format!(".{ending}")]
+            } else {
+                Vec::new()
+            }
         } else {
             Vec::new()
         };
@@ -55,15 +61,6 @@ fn add(exts: &mut Vec<String>, found: Vec<String>) {
         }
     }
 }
-
-/// Endings that may stand for themselves behind a dot.
-#[rustfmt::skip]
-const EXTENSIONS: [&str; 58] = [
-    "pdf", "ppt", "pptx", "pptm", "doc", "docx", "docm", "xls", "xlsx", "xlsm", "xlsb", "ods", "odt", "odp", "csv", "tsv", "rtf",
-    "epub", "html", "htm", "eml", "mbox", "msg", "ipynb", "srt", "vtt", "md", "txt", "log", "json", "xml", "yaml", "yml", "toml",
-    "ini", "zip", "tar", "gz", "tgz", "py", "rs", "js", "ts", "tsx", "jsx", "java", "go", "c", "h", "cpp", "cs", "rb", "php", "sql",
-    "sh", "css", "tex", "svg",
-];
 
 /// A word that can mean a type of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

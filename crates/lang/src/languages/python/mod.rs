@@ -19,14 +19,8 @@ use crate::{Language, Limits, Parsed, Shortfall};
 use depth::Depth;
 use outline::Reader;
 
-pub(crate) static ADAPTER: Adapter = Adapter {
-    name: "python",
-    extensions: &["py", "pyi", "pyw"],
-    file_names: &["sconstruct", "sconscript", "wscript", "snakefile"],
-    interpreters: &["python", "pypy"],
-    own: Some(read),
-    ..Adapter::DEFAULT
-};
+pub(crate) static ADAPTER: Adapter =
+    Adapter { name: "python", interpreters: &["python", "pypy"], own: Some(read), ..Adapter::DEFAULT };
 
 /// Python itself refuses more brackets inside brackets, and more blocks inside blocks.
 const MAX_BRACKETS: usize = 200;

@@ -16,7 +16,6 @@ use model::{ScopeKind, SymbolKind};
 
 pub(crate) static ADAPTER: Adapter = Adapter {
     name: "typescript",
-    extensions: &["ts", "mts", "cts"],
     interpreters: &["ts-node", "deno", "tsx"],
     grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     rules: TYPES,
