@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use index::{Access, Batch, DocChange, Index, NewRep, Open, Snapshot};
+use model::filter::{Admit, DocumentFacts, Verdict};
 use model::{
     Chunk, ChunkId, ContentHash, DocStatus, DocType, Embedder, Heading, IndexKind, Ranked, RepType,
     SourceType, Span,
@@ -88,8 +89,16 @@ struct Compared {
     filtered: f64,
 }
 
+/// Admits a quarter of the documents.
+struct Quarter;
+
+impl Admit for Quarter {
+    fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
+        facts.path.bytes().map(u32::from).sum::<u32>().is_multiple_of(4).into()
+    }
+}
+
 fn compare(snapshot: &Snapshot, questions: &[Vec<f32>], limit: usize) -> Compared {
-    let quarter = |path: &str, _: DocType| path.bytes().map(u32::from).sum::<u32>().is_multiple_of(4);
     let kind = IndexKind::Code;
     let exact = |question: &Vec<f32>| snapshot.vector_exactly(kind, question, limit, None);
     let search = |question: &Vec<f32>| snapshot.vector(kind, question, limit, &[], None);
@@ -101,8 +110,8 @@ fn compare(snapshot: &Snapshot, questions: &[Vec<f32>], limit: usize) -> Compare
         recall_10 += share(wanted, found, 10);
         recall += share(wanted, found, limit);
         filtered += share(
-            &snapshot.vector_exactly(kind, question, limit, Some(&quarter)),
-            &snapshot.vector(kind, question, limit, &[], Some(&quarter)),
+            &snapshot.vector_exactly(kind, question, limit, Some(&Quarter)),
+            &snapshot.vector(kind, question, limit, &[], Some(&Quarter)),
             limit,
         );
     }

@@ -475,11 +475,7 @@ impl QueryArgs {
             text: text.into(),
             k,
             index: IndexChoice::parse(&self.index).unwrap_or(IndexChoice::Auto),
-            filter: Filter {
-                path_prefix: self.path_prefix.clone(),
-                file_glob: self.file_glob.clone(),
-                doc_types,
-            },
+            filter: Filter::of_files(self.path_prefix.clone(), self.file_glob.clone(), &doc_types),
         })
     }
 }
@@ -613,7 +609,7 @@ mod tests {
         ]);
         let full = full.unwrap();
         assert_eq!(full.index, IndexChoice::Both);
-        assert_eq!(full.filter.doc_types, [DocType::Md, DocType::Code]);
+        assert_eq!(full.filter.doc_types(), ["md", "code"]);
         assert_eq!(query(&["--doc-types", "movie"]).unwrap_err().label, "INVALID_FIELD");
         assert_eq!(QueryArgs::default().query(" ", 7).unwrap_err().label, "MISSING_FIELD");
     }

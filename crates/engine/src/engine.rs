@@ -408,11 +408,7 @@ impl Engine {
         self.audited(
             call,
             blocking(call, move || {
-                let filter = Filter {
-                    path_prefix: request.path_prefix,
-                    file_glob: request.glob,
-                    doc_types: Vec::new(),
-                };
+                let filter = Filter::of_files(request.path_prefix, request.glob, &[]);
                 let filter = CompiledFilter::new(&filter)?;
                 // A path may have become forbidden since it was indexed; the policy of now decides.
                 let admits = |path: &str, doc_type| {

@@ -5,7 +5,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use model::DocType;
+use model::filter::{Admit, ChunkFacts, DocumentFacts, Verdict};
+use model::{DocType, IndexKind};
 
 use crate::catalog::Catalog;
 
@@ -29,6 +30,12 @@ struct Row {
 }
 
 const PAGE: usize = 512;
+
+impl Row {
+    fn facts(&self) -> DocumentFacts<'_> {
+        DocumentFacts { path: &self.path, doc_type: self.doc_type }
+    }
+}
 
 impl Documents {
     pub(crate) fn new(catalog: Arc<Catalog>) -> Documents {
@@ -110,26 +117,43 @@ impl Table {
     }
 }
 
-/// Asks a filter at most once per document.
+/// Asks a filter at most once per document, and about chunks only where the document does not decide.
 pub(crate) struct Admission<'a> {
     table: &'a Table,
-    admit: &'a dyn Fn(&str, DocType) -> bool,
-    /// Unknown, no, yes.
-    answers: Vec<u8>,
+    admit: &'a dyn Admit,
+    /// Where all chunks are of one kind.
+    kind: IndexKind,
+    verdicts: Vec<Option<Verdict>>,
 }
 
 impl<'a> Admission<'a> {
-    pub(crate) fn new(documents: &'a Documents, admit: &'a dyn Fn(&str, DocType) -> bool) -> Admission<'a> {
+    pub(crate) fn new(documents: &'a Documents, admit: &'a dyn Admit, kind: IndexKind) -> Admission<'a> {
         let table = documents.table();
-        Admission { table, admit, answers: vec![0; table.pages.len() * PAGE] }
+        Admission { table, admit, kind, verdicts: vec![None; table.pages.len() * PAGE] }
     }
 
+    /// Whether a chunk of a document passes.
     pub(crate) fn admits(&mut self, doc: u32) -> bool {
-        let Some(answer) = self.answers.get_mut(doc as usize) else { return false };
-        if *answer == 0 {
-            let row = self.table.row(doc);
-            *answer = 1 + u8::from(row.is_some_and(|row| (self.admit)(&row.path, row.doc_type)));
+        self.admits_kind(doc, self.kind)
+    }
+
+    /// The same where chunks are of both kinds.
+    pub(crate) fn admits_kind(&mut self, doc: u32, kind: IndexKind) -> bool {
+        match self.verdict(doc) {
+            Verdict::Refused => false,
+            Verdict::Admitted => true,
+            Verdict::PerChunk => self
+                .table
+                .row(doc)
+                .is_some_and(|row| self.admit.chunk(&ChunkFacts { document: row.facts(), kind })),
         }
-        *answer == 2
+    }
+
+    /// What the filter says about a whole document.
+    pub(crate) fn verdict(&mut self, doc: u32) -> Verdict {
+        let Some(known) = self.verdicts.get_mut(doc as usize) else { return Verdict::Refused };
+        *known.get_or_insert_with(|| {
+            self.table.row(doc).map_or(Verdict::Refused, |row| self.admit.document(&row.facts()))
+        })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use model::filter::{Admit, Verdict};
 use model::{ChunkId, DocType, Generation, IndexKind, Ranked};
 
 use crate::catalog::{Catalog, StoredChunk};
@@ -123,9 +124,9 @@ impl Snapshot {
         query: &[f32],
         limit: usize,
         also: &[ChunkId],
-        admit: Option<&dyn Fn(&str, DocType) -> bool>,
+        admit: Option<&dyn Admit>,
     ) -> Vec<Ranked> {
-        let admission = admit.map(|admit| Admission::new(&self.documents, admit));
+        let admission = admit.map(|admit| Admission::new(&self.documents, admit, kind));
         let also = also.iter().map(|id| id.0).collect();
         self.vectors[lexical::kind_index(kind)].search(query, limit, &also, admission, &self.documents)
     }
@@ -136,9 +137,9 @@ impl Snapshot {
         kind: IndexKind,
         query: &[f32],
         limit: usize,
-        admit: Option<&dyn Fn(&str, DocType) -> bool>,
+        admit: Option<&dyn Admit>,
     ) -> Vec<Ranked> {
-        let admission = admit.map(|admit| Admission::new(&self.documents, admit));
+        let admission = admit.map(|admit| Admission::new(&self.documents, admit, kind));
         let vectors = &self.vectors[lexical::kind_index(kind)];
         vectors.search_exactly(query, limit, &IdSet::default(), admission, &self.documents)
     }
@@ -188,11 +189,11 @@ impl Snapshot {
 
     /// The admitted documents that hold at least one of the words, each given in all its forms, sorted by path; without
     /// words, all admitted documents. At most 64 words are told apart.
-    pub fn holding(&self, words: &[Vec<String>], admit: &dyn Fn(&str, DocType) -> bool) -> Vec<Holder> {
-        let mut admission = Admission::new(&self.documents, admit);
+    pub fn holding(&self, words: &[Vec<String>], admit: &dyn Admit) -> Vec<Holder> {
+        let mut admission = Admission::new(&self.documents, admit, IndexKind::Text);
         let mut holders: Vec<Holder> = lexical::holding(&self.lexical, words)
             .into_iter()
-            .filter(|(doc, _)| admission.admits(*doc))
+            .filter(|(doc, _)| admission.verdict(*doc) != Verdict::Refused)
             .map(|(doc, holding)| Holder {
                 path: self.documents.path(doc).to_owned(),
                 words: holding.words,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::DocType;
+use crate::Filter;
 
 crate::document::named!(
     /// Where the caller wants to look.
@@ -22,16 +22,6 @@ crate::document::named!(
         Both = "both",
     }
 );
-
-/// Restricts a search or a listing. Empty means everything.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Filter {
-    /// Plain prefix of the relative path.
-    pub path_prefix: Option<String>,
-    /// Gitignore-style glob over the whole relative path: `*` stays within a segment, `**` crosses them.
-    pub file_glob: Option<String>,
-    pub doc_types: Vec<DocType>,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {

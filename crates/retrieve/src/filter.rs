@@ -1,9 +1,10 @@
-//! A caller's filters, compiled once per call: path prefix, glob, document types.
+//! A caller's filters, compiled once per call, and what the query and the contract add to them.
 
 use std::fmt;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
+use model::filter::{Admit, ChunkFacts, DocumentFacts, Field, Read, Test, Verdict};
 use model::{DocType, ErrorCode, Failure, Filter};
 
 use crate::operators::Operators;
@@ -13,24 +14,18 @@ pub const MAX_GLOB_BYTES: usize = 1024;
 
 #[derive(Debug, Clone)]
 pub struct CompiledFilter {
+    node: Node,
     prefix: String,
-    glob: Option<Glob>,
-    doc_types: Vec<DocType>,
-    operators: Operators,
     view: Option<View>,
 }
 
-/// The files that a contract shows at all, by their paths.
+/// The files that a contract shows at all.
 #[derive(Clone)]
-pub struct View(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+pub struct View(Arc<dyn Admit + Send + Sync>);
 
 impl View {
-    pub fn new(shows: impl Fn(&str) -> bool + Send + Sync + 'static) -> View {
-        View(Arc::new(shows))
-    }
-
-    pub fn shows(&self, path: &str) -> bool {
-        (self.0)(path)
+    pub fn new(shows: Arc<dyn Admit + Send + Sync>) -> View {
+        View(shows)
     }
 }
 
@@ -40,34 +35,13 @@ impl fmt::Debug for View {
     }
 }
 
-#[derive(Debug, Clone)]
-struct Glob {
-    matcher: GlobMatcher,
-    /// A pattern without `/` is meant for the name alone, at any depth (as in `.gitignore`).
-    name_only: bool,
-}
-
 impl CompiledFilter {
     /// Refuses what cannot be a filter: a bad glob is `INVALID_FIELD`, and a prefix or a glob that leaves the
     /// root is `PATH_OUTSIDE_ROOT`, as it is for every other path a caller sends.
     pub fn new(filter: &Filter) -> Result<CompiledFilter, Failure> {
-        let glob = match filter.file_glob.as_deref().map(normalised) {
-            Some(glob) if !glob.is_empty() => Some(Glob::new(&glob)?),
-            _ => None,
-        };
-        let prefix = filter.path_prefix.as_deref().map(normalised).unwrap_or_default();
-        let drive = prefix.as_bytes().get(1) == Some(&b':') && prefix.as_bytes()[0].is_ascii_alphabetic();
-        if prefix.starts_with('/') || drive {
-            return Err(outside("path_prefix is absolute; give it relative to the root directory"));
-        }
-        if leaves_root(&prefix) {
-            return Err(outside("path_prefix leaves the root directory"));
-        }
-        if prefix.contains('\0') {
-            return Err(Failure::new(ErrorCode::InvalidField, "path_prefix contains a NUL byte"));
-        }
-        let operators = Operators::default();
-        Ok(CompiledFilter { prefix, glob, doc_types: filter.doc_types.clone(), operators, view: None })
+        let node = Node::compile(filter)?;
+        let prefix = filter.path_prefix().map(normalised).unwrap_or_default();
+        Ok(CompiledFilter { node, prefix, view: None })
     }
 
     /// The same within what a contract shows.
@@ -77,30 +51,199 @@ impl CompiledFilter {
 
     /// The same, and what the query itself says about files.
     pub fn with(self, operators: &Operators) -> CompiledFilter {
-        CompiledFilter { operators: operators.clone(), ..self }
+        // Its tests have no globs and no prefixes, which are all that can be refused.
+        let own = Node::compile(&operators.filter()).unwrap_or(Node::Constant(true));
+        let node = Node::all([self.node, own]);
+        CompiledFilter { node, ..self }
     }
 
+    /// Whether anything of a document passes.
     pub fn admits(&self, path: &str, doc_type: DocType) -> bool {
-        (self.doc_types.is_empty() || self.doc_types.contains(&doc_type))
-            && path.starts_with(&self.prefix)
-            && self.glob.as_ref().is_none_or(|glob| glob.matches(path))
-            && self.operators.admit(path)
-            && self.view.as_ref().is_none_or(|view| view.shows(path))
+        self.document(&DocumentFacts { path, doc_type }) != Verdict::Refused
     }
 
-    /// True where every file passes, so that no index has to ask.
-    pub fn admits_everything(&self) -> bool {
-        self.prefix.is_empty()
-            && self.glob.is_none()
-            && self.doc_types.is_empty()
-            && self.operators.admit_everything()
-            && self.view.is_none()
+    /// What an index has to ask; none where everything passes.
+    pub fn asked(&self) -> Option<&dyn Admit> {
+        let everything = matches!(self.node, Node::Constant(true)) && self.view.is_none();
+        (!everything).then_some(self as &dyn Admit)
     }
 
     /// The prefix as paths are written in the index.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
+}
+
+impl Admit for CompiledFilter {
+    fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
+        match (self.node.judge(facts, None), &self.view) {
+            (Verdict::Refused, _) => Verdict::Refused,
+            (verdict, None) => verdict,
+            (verdict, Some(view)) => match view.0.document(facts) {
+                Verdict::Admitted => verdict,
+                shown => shown,
+            },
+        }
+    }
+
+    fn chunk(&self, facts: &ChunkFacts<'_>) -> bool {
+        self.node.judge(&facts.document, Some(facts)) == Verdict::Admitted
+            && self.view.as_ref().is_none_or(|view| match view.0.document(&facts.document) {
+                Verdict::PerChunk => view.0.chunk(facts),
+                verdict => verdict == Verdict::Admitted,
+            })
+    }
+}
+
+/// A filter with its globs compiled and without what is true or false in any case.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    Constant(bool),
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Not(Box<Node>),
+    Is(Field, Compiled),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Compiled {
+    Prefix(String),
+    Contains(String),
+    Glob(Glob),
+    OneOf(Vec<String>),
+}
+
+impl Node {
+    pub(crate) fn compile(filter: &Filter) -> Result<Node, Failure> {
+        Ok(match filter {
+            Filter::All(all) => Node::all(all.iter().map(Node::compile).collect::<Result<Vec<_>, _>>()?),
+            Filter::Any(any) => Node::any(any.iter().map(Node::compile).collect::<Result<Vec<_>, _>>()?),
+            Filter::Not(not) => match Node::compile(not)? {
+                Node::Constant(constant) => Node::Constant(!constant),
+                node => Node::Not(Box::new(node)),
+            },
+            Filter::Is { field, test } => match test {
+                Test::Prefix(prefix) if *field == Field::Path => match checked_prefix(prefix)? {
+                    prefix if prefix.is_empty() => Node::Constant(true),
+                    prefix => Node::Is(*field, Compiled::Prefix(prefix)),
+                },
+                Test::Prefix(prefix) => Node::Is(*field, Compiled::Prefix(prefix.clone())),
+                Test::Contains(part) => Node::Is(*field, Compiled::Contains(part.clone())),
+                Test::Glob(glob) => match normalised(glob) {
+                    glob if glob.is_empty() => Node::Constant(true),
+                    glob => Node::Is(*field, Compiled::Glob(Glob::new(&glob)?)),
+                },
+                Test::OneOf(values) => Node::Is(*field, Compiled::OneOf(values.clone())),
+            },
+        })
+    }
+
+    fn all(nodes: impl IntoIterator<Item = Node>) -> Node {
+        let mut kept = Vec::new();
+        for node in nodes {
+            match node {
+                Node::Constant(true) => {}
+                Node::Constant(false) => return Node::Constant(false),
+                Node::All(all) => kept.extend(all),
+                node => kept.push(node),
+            }
+        }
+        match kept.len() {
+            0 => Node::Constant(true),
+            1 => kept.remove(0),
+            _ => Node::All(kept),
+        }
+    }
+
+    fn any(nodes: impl IntoIterator<Item = Node>) -> Node {
+        let mut kept = Vec::new();
+        for node in nodes {
+            match node {
+                Node::Constant(false) => {}
+                Node::Constant(true) => return Node::Constant(true),
+                Node::Any(any) => kept.extend(any),
+                node => kept.push(node),
+            }
+        }
+        match kept.len() {
+            0 => Node::Constant(false),
+            1 => kept.remove(0),
+            _ => Node::Any(kept),
+        }
+    }
+
+    /// Without a chunk, tests of chunks may go either way.
+    fn judge(&self, document: &DocumentFacts<'_>, chunk: Option<&ChunkFacts<'_>>) -> Verdict {
+        match self {
+            Node::Constant(constant) => Verdict::from(*constant),
+            Node::All(all) => {
+                let mut verdict = Verdict::Admitted;
+                for node in all {
+                    match node.judge(document, chunk) {
+                        Verdict::Refused => return Verdict::Refused,
+                        Verdict::PerChunk => verdict = Verdict::PerChunk,
+                        Verdict::Admitted => {}
+                    }
+                }
+                verdict
+            }
+            Node::Any(any) => {
+                let mut verdict = Verdict::Refused;
+                for node in any {
+                    match node.judge(document, chunk) {
+                        Verdict::Admitted => return Verdict::Admitted,
+                        Verdict::PerChunk => verdict = Verdict::PerChunk,
+                        Verdict::Refused => {}
+                    }
+                }
+                verdict
+            }
+            Node::Not(not) => match not.judge(document, chunk) {
+                Verdict::Refused => Verdict::Admitted,
+                Verdict::Admitted => Verdict::Refused,
+                Verdict::PerChunk => Verdict::PerChunk,
+            },
+            Node::Is(field, test) => match (field.spec().read, chunk) {
+                (Read::Document(read), _) => test.passes(&read(document)).into(),
+                (Read::Chunk(read), Some(chunk)) => test.passes(&read(chunk)).into(),
+                (Read::Chunk(_), None) => Verdict::PerChunk,
+            },
+        }
+    }
+}
+
+impl Compiled {
+    fn passes(&self, value: &str) -> bool {
+        match self {
+            Compiled::Prefix(prefix) => value.starts_with(prefix),
+            Compiled::Contains(part) => value.to_lowercase().contains(part),
+            Compiled::Glob(glob) => glob.matches(value),
+            Compiled::OneOf(values) => values.iter().any(|known| known == value),
+        }
+    }
+}
+
+/// The prefix as paths are written in the index, if it can be one.
+fn checked_prefix(prefix: &str) -> Result<String, Failure> {
+    let prefix = normalised(prefix);
+    let drive = prefix.as_bytes().get(1) == Some(&b':') && prefix.as_bytes()[0].is_ascii_alphabetic();
+    if prefix.starts_with('/') || drive {
+        return Err(outside("path_prefix is absolute; give it relative to the root directory"));
+    }
+    if leaves_root(&prefix) {
+        return Err(outside("path_prefix leaves the root directory"));
+    }
+    if prefix.contains('\0') {
+        return Err(Failure::new(ErrorCode::InvalidField, "path_prefix contains a NUL byte"));
+    }
+    Ok(prefix)
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Glob {
+    matcher: GlobMatcher,
+    /// A pattern without `/` is meant for the name alone, at any depth (as in `.gitignore`).
+    name_only: bool,
 }
 
 impl Glob {
@@ -158,16 +301,17 @@ fn normalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::IndexKind;
     use proptest::prelude::*;
 
     use super::*;
 
     fn globbed(glob: &str) -> CompiledFilter {
-        CompiledFilter::new(&Filter { file_glob: Some(glob.into()), ..Filter::default() }).unwrap()
+        CompiledFilter::new(&Filter::of_files(None, Some(glob.into()), &[])).unwrap()
     }
 
     fn prefixed(prefix: &str) -> CompiledFilter {
-        CompiledFilter::new(&Filter { path_prefix: Some(prefix.into()), ..Filter::default() }).unwrap()
+        CompiledFilter::new(&Filter::of_files(Some(prefix.into()), None, &[])).unwrap()
     }
 
     #[test]
@@ -206,7 +350,7 @@ mod tests {
     #[test]
     fn a_bad_glob_is_an_invalid_field() {
         for glob in ["[", "a{b", &"*".repeat(2000)] {
-            let filter = Filter { file_glob: Some(glob.to_owned()), ..Filter::default() };
+            let filter = Filter::of_files(None, Some(glob.to_owned()), &[]);
             let failure = CompiledFilter::new(&filter).unwrap_err();
             assert_eq!(failure.code, ErrorCode::InvalidField, "{}", &glob[..1]);
             assert!(failure.message.len() < 200);
@@ -221,7 +365,7 @@ mod tests {
         assert!(!prefixed("src/").admits("src2/a.rs", DocType::Code));
         assert!(!prefixed("rc/").admits("src/a.rs", DocType::Code));
         assert!(prefixed(".").admits("a", DocType::Text));
-        assert!(prefixed("").admits_everything());
+        assert!(prefixed("").asked().is_none());
     }
 
     #[test]
@@ -230,23 +374,43 @@ mod tests {
         for prefix in
             ["/etc", "../docs-private/key", "docs/../../x", "..", "C:\\x", "\\\\host\\share", "..\\x"]
         {
-            let filter = Filter { path_prefix: Some(prefix.into()), ..Filter::default() };
+            let filter = Filter::of_files(Some(prefix.into()), None, &[]);
             assert_eq!(outside(filter), ErrorCode::PathOutsideRoot, "{prefix}");
         }
-        let filter = Filter { file_glob: Some("../*".into()), ..Filter::default() };
+        let filter = Filter::of_files(None, Some("../*".into()), &[]);
         assert_eq!(outside(filter), ErrorCode::PathOutsideRoot);
-        let filter = Filter { path_prefix: Some("a\0b".into()), ..Filter::default() };
+        let filter = Filter::of_files(Some("a\0b".into()), None, &[]);
         assert_eq!(outside(filter), ErrorCode::InvalidField);
         assert!(prefixed("..a").admits("..a/b", DocType::Text));
     }
 
     #[test]
     fn document_types_restrict() {
-        let filter = Filter { doc_types: vec![DocType::Md, DocType::Html], ..Filter::default() };
+        let filter = Filter::of_files(None, None, &[DocType::Md, DocType::Html]);
         let filter = CompiledFilter::new(&filter).unwrap();
         assert!(filter.admits("a", DocType::Html));
         assert!(!filter.admits("a", DocType::Code));
-        assert!(!filter.admits_everything());
+        assert!(filter.asked().is_some());
+    }
+
+    #[test]
+    fn a_test_of_chunks_is_left_to_the_chunks() {
+        let is = |field, value: &str| Filter::Is { field, test: Test::OneOf(vec![value.to_owned()]) };
+        let code = || is(Field::Kind, "code");
+        let md = || is(Field::DocType, "md");
+        let document = DocumentFacts { path: "a.md", doc_type: DocType::Md };
+        let ask = |filter: Filter| {
+            let filter = CompiledFilter::new(&filter).unwrap();
+            let of = |kind| filter.chunk(&ChunkFacts { document, kind });
+            (filter.document(&document), of(IndexKind::Text), of(IndexKind::Code))
+        };
+        let not = |filter| Filter::Not(Box::new(filter));
+        assert_eq!(ask(code()), (Verdict::PerChunk, false, true));
+        assert_eq!(ask(not(code())), (Verdict::PerChunk, true, false));
+        assert_eq!(ask(Filter::All(vec![code(), not(md())])), (Verdict::Refused, false, false));
+        assert_eq!(ask(Filter::Any(vec![code(), md()])), (Verdict::Admitted, true, true));
+        assert_eq!(ask(Filter::Any(Vec::new())), (Verdict::Refused, false, false));
+        assert_eq!(ask(not(Filter::default())), (Verdict::Refused, false, false));
     }
 
     proptest! {
@@ -259,12 +423,8 @@ mod tests {
             doc_type in prop::sample::select(DocType::ALL),
             wanted in prop::collection::vec(prop::sample::select(DocType::ALL), 0..3),
         ) {
-            let whole = CompiledFilter::new(&Filter {
-                path_prefix: Some(prefix.clone()),
-                file_glob: Some(glob.to_owned()),
-                doc_types: wanted.clone(),
-            }).unwrap();
-            let typed = CompiledFilter::new(&Filter { doc_types: wanted, ..Filter::default() }).unwrap();
+            let whole = CompiledFilter::new(&Filter::of_files(Some(prefix.clone()), Some(glob.to_owned()), &wanted)).unwrap();
+            let typed = CompiledFilter::new(&Filter::of_files(None, None, &wanted)).unwrap();
             let parts = prefixed(&prefix).admits(&path, doc_type)
                 && globbed(glob).admits(&path, doc_type)
                 && typed.admits(&path, doc_type);
@@ -275,7 +435,7 @@ mod tests {
         /// `\` and `/` name the same filter.
         #[test]
         fn separators_are_alike(glob in "[ab*/]{1,8}", path in "[ab]{1,2}(/[ab]{1,2}){0,2}") {
-            let filter = |text: String| CompiledFilter::new(&Filter { file_glob: Some(text), ..Filter::default() });
+            let filter = |text: String| CompiledFilter::new(&Filter::of_files(None, Some(text), &[]));
             let slash = filter(glob.clone());
             let backslash = filter(glob.replace('/', "\\"));
             match (slash, backslash) {
@@ -286,7 +446,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_filter_or_a_failure(prefix in any::<String>(), glob in any::<String>(), path in any::<String>()) {
-            let filter = Filter { path_prefix: Some(prefix), file_glob: Some(glob), doc_types: vec![] };
+            let filter = Filter::of_files(Some(prefix), Some(glob), &[]);
             if let Ok(filter) = CompiledFilter::new(&filter) {
                 filter.admits(&path, DocType::Text);
             }

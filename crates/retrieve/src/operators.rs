@@ -3,7 +3,8 @@
 //! Only what is certainly meant so is taken: a known operator with a value, a known language, a `-word` behind
 //! other words. Everything else stays part of the question.
 
-use model::filetype;
+use model::filter::{Field, Test};
+use model::{Filter, filetype};
 
 use crate::matcher::Matcher;
 
@@ -77,20 +78,13 @@ impl Operators {
         }
     }
 
-    /// Whether files are chosen at all.
-    pub(crate) fn admit_everything(&self) -> bool {
-        self.endings.is_empty() && self.paths.is_empty()
-    }
-
-    pub(crate) fn admit(&self, path: &str) -> bool {
-        if self.admit_everything() {
-            return true;
-        }
-        let path = path.to_lowercase();
-        let ending = filetype::stem_and_extension(&path).map(|(_, ending)| ending);
-        (self.endings.is_empty()
-            || ending.is_some_and(|ending| self.endings.iter().any(|known| known == ending)))
-            && self.paths.iter().all(|part| path.contains(part.as_str()))
+    /// The files that they choose.
+    pub(crate) fn filter(&self) -> Filter {
+        let is = |field, test| Filter::Is { field, test };
+        let endings =
+            (!self.endings.is_empty()).then(|| is(Field::Extension, Test::OneOf(self.endings.clone())));
+        let paths = self.paths.iter().map(|part| is(Field::Path, Test::Contains(part.clone())));
+        Filter::All(endings.into_iter().chain(paths).collect())
     }
 
     /// Finds the words that must not be there; none where nothing is excluded.
@@ -113,9 +107,11 @@ fn endings_of(language: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use model::DocType;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::filter::CompiledFilter;
 
     #[test]
     fn operators_are_taken_out_of_the_question() {
@@ -124,7 +120,9 @@ mod tests {
         assert_eq!(read.endings, ["rs", "toml", "py", "pyi"]);
         assert_eq!(read.paths, ["src/net"]);
         assert_eq!(read.without, ["timeout"]);
-        assert!(read.admit("a/src/net/x.RS") && !read.admit("a/src/net/x.go") && !read.admit("a/x.rs"));
+        let filter = CompiledFilter::new(&read.filter()).unwrap();
+        let admits = |path: &str| filter.admits(path, DocType::Code);
+        assert!(admits("a/src/net/x.RS") && !admits("a/src/net/x.go") && !admits("a/x.rs"));
     }
 
     #[test]

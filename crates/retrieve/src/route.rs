@@ -89,17 +89,18 @@ fn mentions_extension(text: &str) -> bool {
 /// What the filters are after, where they say so. The document types are the plainest word; then the glob;
 /// then the prefix, if it names a file.
 fn filter_target(filter: &Filter) -> Option<IndexUsed> {
-    if !filter.doc_types.is_empty() {
-        let code = filter.doc_types.contains(&DocType::Code);
-        let other = filter.doc_types.iter().any(|t| *t != DocType::Code);
+    let types = filter.doc_types();
+    if !types.is_empty() {
+        let code = types.iter().any(|name| name == DocType::Code.as_str());
+        let other = types.iter().any(|name| name != DocType::Code.as_str());
         return Some(match (code, other) {
             (true, true) => IndexUsed::Both,
             (true, false) => IndexUsed::Code,
             (false, _) => IndexUsed::Text,
         });
     }
-    let glob = filter.file_glob.as_deref().and_then(glob_target);
-    glob.or_else(|| filter.path_prefix.as_deref().and_then(|prefix| name_target(last_segment(prefix))))
+    let glob = filter.file_glob().and_then(glob_target);
+    glob.or_else(|| filter.path_prefix().and_then(|prefix| name_target(last_segment(prefix))))
 }
 
 /// The target of `*.rs`, `src/**/*.{ts,tsx}` or `docs/*.md`; none where the last segment has no extension.
@@ -190,12 +191,12 @@ mod tests {
     #[test]
     fn d109_filters_that_target_code_choose_code() {
         let with = |filter: Filter| route("plain words", IndexChoice::Auto, &filter);
-        let types = |types: &[DocType]| Filter { doc_types: types.to_vec(), ..Filter::default() };
+        let types = |types: &[DocType]| Filter::of_files(None, None, types);
         assert_eq!(with(types(&[DocType::Code])).index, IndexUsed::Code);
         assert_eq!(with(types(&[DocType::Code, DocType::Md])).index, IndexUsed::Both);
         assert_eq!(with(types(&[DocType::Md, DocType::Text])).index, IndexUsed::Text);
 
-        let glob = |glob: &str| with(Filter { file_glob: Some(glob.into()), ..Filter::default() }).index;
+        let glob = |glob: &str| with(Filter::of_files(None, Some(glob.into()), &[])).index;
         assert_eq!(glob("*.rs"), IndexUsed::Code);
         assert_eq!(glob("src/**/*.{ts,tsx}"), IndexUsed::Code);
         assert_eq!(glob("**/*.{py,md}"), IndexUsed::Both);
@@ -203,7 +204,7 @@ mod tests {
         assert_eq!(glob("src/**"), IndexUsed::Text);
         assert_eq!(glob("*.{"), IndexUsed::Text);
 
-        let prefix = |p: &str| with(Filter { path_prefix: Some(p.into()), ..Filter::default() });
+        let prefix = |p: &str| with(Filter::of_files(Some(p.into()), None, &[]));
         assert_eq!(prefix("src\\main.rs").index, IndexUsed::Code);
         assert_eq!(prefix("docs/guide.md").reason, Reason::Filter);
         assert_eq!(prefix("src/").reason, Reason::Default);
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn an_explicit_choice_stands() {
-        let code_filter = Filter { doc_types: vec![DocType::Code], ..Filter::default() };
+        let code_filter = Filter::of_files(None, None, &[DocType::Code]);
         for (choice, used) in [
             (IndexChoice::Text, IndexUsed::Text),
             (IndexChoice::Code, IndexUsed::Code),

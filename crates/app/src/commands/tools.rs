@@ -31,14 +31,14 @@ pub(super) fn query_arguments(query: &Query) -> Map<String, Value> {
     let mut arguments = Map::new();
     arguments.insert("k".to_owned(), json!(query.k));
     arguments.insert("index".to_owned(), json!(query.index));
-    if let Some(prefix) = &query.filter.path_prefix {
+    if let Some(prefix) = query.filter.path_prefix() {
         arguments.insert("path_prefix".to_owned(), json!(prefix));
     }
-    if let Some(glob) = &query.filter.file_glob {
+    if let Some(glob) = query.filter.file_glob() {
         arguments.insert("file_glob".to_owned(), json!(glob));
     }
-    if !query.filter.doc_types.is_empty() {
-        arguments.insert("doc_types".to_owned(), json!(query.filter.doc_types));
+    if !query.filter.doc_types().is_empty() {
+        arguments.insert("doc_types".to_owned(), json!(query.filter.doc_types()));
     }
     arguments
 }

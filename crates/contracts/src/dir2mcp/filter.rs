@@ -12,11 +12,11 @@ pub(super) fn filter(
 ) -> Result<Filter, Failure> {
     // Agents fill in every argument they know of; an empty text asks for nothing.
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    Ok(Filter {
-        path_prefix: given(path_prefix),
-        file_glob: given(file_glob),
-        doc_types: parse_doc_types(&doc_types.unwrap_or_default())?,
-    })
+    Ok(Filter::of_files(
+        given(path_prefix),
+        given(file_glob),
+        &parse_doc_types(&doc_types.unwrap_or_default())?,
+    ))
 }
 
 /// Document types by their names, whatever their case; an unknown one is refused with the list of those

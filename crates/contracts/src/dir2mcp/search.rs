@@ -123,7 +123,7 @@ fn render(answer: &SearchAnswer) -> Output {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use model::{DocType, Hit, IndexUsed};
+    use model::{Hit, IndexUsed};
 
     use super::super::hits::tests::sample_hit;
     use super::super::tests::sample;
@@ -147,8 +147,8 @@ pub(super) mod tests {
         }), 10)
         .unwrap();
         assert_eq!((full.k, full.index), (50, IndexChoice::Both));
-        assert_eq!(full.filter.path_prefix.as_deref(), Some("src/"));
-        assert_eq!(full.filter.doc_types, [DocType::Code]);
+        assert_eq!(full.filter.path_prefix(), Some("src/"));
+        assert_eq!(full.filter.doc_types(), ["code"]);
 
         assert_eq!(refused(json!({})), ErrorCode::MissingField);
         assert_eq!(refused(json!({"query": ""})), ErrorCode::InvalidField);

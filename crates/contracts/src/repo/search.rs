@@ -103,11 +103,11 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
             "max_search_hits",
         )?,
         index: IndexChoice::Both,
-        filter: Filter {
-            path_prefix: given(arguments.path_prefix).map(|prefix| prefix.replace("//", "/")),
-            file_glob: given(arguments.file_glob),
-            doc_types: Vec::new(),
-        },
+        filter: Filter::of_files(
+            given(arguments.path_prefix).map(|prefix| prefix.replace("//", "/")),
+            given(arguments.file_glob),
+            &[],
+        ),
     };
     let text = query.text.clone();
     let found = context.repo.search(&invocation.call, query, retrieval(&mode)).await?;

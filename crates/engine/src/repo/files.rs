@@ -47,7 +47,7 @@ impl Repo {
     ) -> Result<(u64, Vec<ListedPath>), Failure> {
         let (shared, repo) = (self.shared(), self.clone());
         let work = blocking(call, move || {
-            let filter = CompiledFilter::new(&Filter { file_glob: glob, ..Filter::default() })?;
+            let filter = CompiledFilter::new(&Filter::of_files(None, glob, &[]))?;
             let view = &repo.config.view;
             let listed = Mutex::new(Vec::new());
             let sink = |found: Found| {

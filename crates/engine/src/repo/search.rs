@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use model::filter::Admit;
 use model::{DocType, EmbedError, Embedder, ErrorCode, Failure, IndexKind, Pointer, Query, RelPath, Span};
 use retrieve::{RankOptions, View, Weights};
 
@@ -89,11 +90,10 @@ pub(super) fn find(
     retrieval: Retrieval,
 ) -> Result<Vec<RepoHit>, Failure> {
     let snapshot = shared.index().snapshot();
-    let shows = Arc::clone(view);
     let options = RankOptions {
         oversample: shared.config.oversample,
         weights: weights(shared.config.weights, retrieval),
-        view: Some(View::new(move |path| RelPath::from_walk(path).is_ok_and(|path| shows.shows(&path)))),
+        view: Some(View::new(Arc::clone(view) as Arc<dyn Admit + Send + Sync>)),
     };
     let embedder: &dyn Embedder = match retrieval {
         Retrieval::Words => &NoVectors,

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use index::DocumentRow;
 use model::filetype::{self, Mark};
+use model::filter::{Admit, DocumentFacts, Verdict};
 use model::{DocStatus, RelPath, SourceType};
 use policy::Excludes;
 
@@ -75,6 +76,12 @@ pub struct RepoView {
     pub exclude_globs: Vec<String>,
     pub max_file_bytes: u64,
     pub python: bool,
+}
+
+impl Admit for RepoView {
+    fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
+        RelPath::from_walk(facts.path).is_ok_and(|path| self.shows(&path)).into()
+    }
 }
 
 impl RepoView {

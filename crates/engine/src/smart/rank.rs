@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use index::{Holder, Snapshot};
-use model::{ChunkId, DocStatus, DocType, Failure, Filter, IndexChoice, Query};
+use model::filter::{Admit, DocumentFacts, Verdict};
+use model::{ChunkId, DocStatus, Failure, Filter, IndexChoice, Query};
 use retrieve::operators::Operators;
 use retrieve::parse::{Parsed, Vocabulary};
 use retrieve::{CompiledFilter, RankOptions, View};
@@ -89,12 +90,12 @@ impl Moment {
         };
         if !operators.without.is_empty() {
             let words: Vec<Vec<String>> = operators.without.iter().map(|word| vec![word.clone()]).collect();
-            let holders = self.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
+            let holders = self.snapshot.holding(&words, &shown);
             shown.unwanted = holders.into_iter().map(|holder| holder.path).collect();
         }
         if !asked.years.is_empty() {
             let years: Vec<Vec<String>> = asked.years.iter().map(|year| vec![year.clone()]).collect();
-            let holders = self.snapshot.holding(&years, &|path, doc_type| shown.admits(path, doc_type));
+            let holders = self.snapshot.holding(&years, &shown);
             shown.dated = Some(holders.into_iter().map(|holder| holder.path).collect());
         }
         Ok(Arc::new(shown))
@@ -113,15 +114,17 @@ struct Shown {
     dated: Option<HashSet<String>>,
 }
 
-impl Shown {
-    fn admits(&self, path: &str, doc_type: DocType) -> bool {
-        (self.exts.is_empty() || self.exts.contains(&ext_of(path)))
+impl Admit for Shown {
+    fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
+        let path = facts.path;
+        let shows = (self.exts.is_empty() || self.exts.contains(&ext_of(path)))
             && self.folders.iter().any(|folder| path == folder || is_below(path, folder))
             && !path.split('/').any(|name| name.starts_with('.'))
             && !self.unwanted.contains(path)
             && self.dated.as_ref().is_none_or(|dated| dated.contains(path))
-            && self.filter.admits(path, doc_type)
-            && self.shared.allows(path)
+            && self.filter.admits(path, facts.doc_type)
+            && self.shared.allows(path);
+        shows.into()
     }
 }
 
@@ -161,7 +164,7 @@ pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure
 
 /// Everything that is shown, the newest first: what a search without words asks for.
 fn newest(moment: &Moment, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
-    let holders = moment.snapshot.holding(&[], &|path, doc_type| shown.admits(path, doc_type));
+    let holders = moment.snapshot.holding(&[], shown.as_ref());
     let mut chunks: HashMap<String, ChunkId> =
         holders.into_iter().map(|holder| (holder.path, holder.chunk)).collect();
     let admit = |row: &index::DocumentRow| row.status == DocStatus::Ok && chunks.contains_key(&row.path);
@@ -177,12 +180,10 @@ fn newest(moment: &Moment, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
 /// The files of one root that hold a word of the question or mean the same.
 fn found(moment: &Moment, parsed: &Parsed, asked: &Asked, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
     let shared = &moment.shared;
-    let view = Arc::clone(shown);
     let options = RankOptions {
         oversample: OVERSAMPLE,
         weights: shared.config.weights,
-        // The type plays no part: no caller filters by it here.
-        view: Some(View::new(move |path| view.admits(path, DocType::Text))),
+        view: Some(View::new(Arc::clone(shown) as Arc<dyn Admit + Send + Sync>)),
     };
     let query =
         Query { text: asked.text.clone(), k: RANKED, index: IndexChoice::Both, filter: Filter::default() };
@@ -195,7 +196,7 @@ fn found(moment: &Moment, parsed: &Parsed, asked: &Asked, shown: &Arc<Shown>) ->
         .iter()
         .map(|term| std::iter::once(&term.token).chain(&term.variants).cloned().collect())
         .collect();
-    let holders = moment.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
+    let holders = moment.snapshot.holding(&words, shown.as_ref());
     let of = |Holder { path, words, chunk }| {
         (path.clone(), Match { engine: moment.number, path, chunk, words, ranked: None })
     };

@@ -324,7 +324,10 @@ impl<'a> Gather<'a> {
                 let mut admitted = 0;
                 for number in 0..kept {
                     let entry = places[number];
-                    if admission.admits(segment.docs[(entry - base) as usize]) {
+                    let own = (entry - base) as usize;
+                    let is_code = segment.packed[own] & CODE != 0;
+                    let kind = if is_code { IndexKind::Code } else { IndexKind::Text };
+                    if admission.admits_kind(segment.docs[own], kind) {
                         places[admitted] = entry;
                         parts[admitted] = parts[number];
                         admitted += 1;

@@ -1,6 +1,7 @@
 //! Scoring: BM25 over live chunks, term after term, in an order and arithmetic that never vary.
 
-use model::{DocType, IndexKind, Ranked};
+use model::filter::Admit;
+use model::{IndexKind, Ranked};
 
 use super::gather::{Counts, Gather, Norm, Scope, Scratch};
 use super::view::{LexicalView, SegmentView};
@@ -14,8 +15,8 @@ pub struct LexicalQuery<'a> {
     pub terms: &'a [QueryTerm],
     /// Restricts hits and statistics to one kind of chunk.
     pub kind: Option<IndexKind>,
-    /// Restricts hits, but not the statistics, to documents by path and type.
-    pub admit: Option<&'a dyn Fn(&str, DocType) -> bool>,
+    /// Restricts hits, but not the statistics.
+    pub admit: Option<&'a dyn Admit>,
     pub limit: usize,
 }
 
@@ -75,7 +76,8 @@ pub(crate) fn search(
     if scratch.scores.len() < view.entries {
         scratch.scores.resize(view.entries, 0.0);
     }
-    let admission = query.admit.map(|admit| Admission::new(documents, admit));
+    let kind = query.kind.unwrap_or(IndexKind::Text);
+    let admission = query.admit.map(|admit| Admission::new(documents, admit, kind));
     let mut gather = Gather::new(view, &scope, admission, Norm::new(bm25, &scope));
     let clauses = gather.clauses(query, bm25, &scope, counts, scratch);
     // Beyond this many postings it is cheaper to look at every score than to list the ones that are not zero.

@@ -310,6 +310,7 @@ fn rows_by_level(levels: &[u8], counts: &[usize; 256], wanted: std::ops::Range<u
 mod tests {
     use std::sync::Arc;
 
+    use model::filter::{Admit, DocumentFacts, Verdict};
     use model::{DocType, IndexKind, Ranked};
     use proptest::prelude::*;
 
@@ -428,20 +429,15 @@ mod tests {
             query: &[f32],
             limit: usize,
             also: &[i64],
-            admit: Option<&dyn Fn(&str, DocType) -> bool>,
+            admit: Option<&dyn Admit>,
         ) -> Vec<Ranked> {
-            let admission = admit.map(|admit| Admission::new(&self.documents, admit));
+            let admission = admit.map(|admit| Admission::new(&self.documents, admit, IndexKind::Text));
             let also = also.iter().copied().collect();
             self.writer.view().search_in(sifted, query, limit, &also, admission, &self.documents)
         }
 
         /// The share of the truly best that sifting finds.
-        fn recall(
-            &self,
-            questions: &[Vec<f32>],
-            limit: usize,
-            admit: Option<&dyn Fn(&str, DocType) -> bool>,
-        ) -> f64 {
+        fn recall(&self, questions: &[Vec<f32>], limit: usize, admit: Option<&dyn Admit>) -> f64 {
             let (mut found, mut all) = (0, 0);
             for question in questions {
                 let sifted = self.search(true, question, limit, &[], admit);
@@ -455,8 +451,13 @@ mod tests {
     }
 
     /// Admits one folder in so many, of a hundred.
-    fn one_in(share: u32) -> impl Fn(&str, DocType) -> bool {
-        move |path, _| path.split('/').next().unwrap().parse::<u32>().unwrap() % share == 0
+    struct OneIn(u32);
+
+    impl Admit for OneIn {
+        fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
+            let folder: u32 = facts.path.split('/').next().unwrap().parse().unwrap();
+            (folder % self.0 == 0).into()
+        }
     }
 
     #[test]
@@ -468,7 +469,7 @@ mod tests {
             assert!(recall >= wanted, "{recall} of the best {limit}");
         }
         for share in [2, 5, 10, 50, 100] {
-            let recall = place.recall(&questions, 10, Some(&one_in(share)));
+            let recall = place.recall(&questions, 10, Some(&OneIn(share)));
             assert!(recall >= 0.99, "{recall} of the best 10 with a filter for one in {share}");
             assert!(share < 20 || recall == 1.0, "few rows are looked at one by one");
         }
@@ -508,7 +509,7 @@ mod tests {
         assert!(piecemeal.writer.view().live < piecemeal.writer.view().rows, "there are dead rows");
         for question in &questions {
             for limit in [1, 10, 300] {
-                for admit in [None, Some(&one_in(3) as &dyn Fn(&str, DocType) -> bool), Some(&one_in(50))] {
+                for admit in [None, Some(&OneIn(3) as &dyn Admit), Some(&OneIn(50))] {
                     let one = at_once.search(true, question, limit, &[], admit);
                     assert_eq!(piecemeal.search(true, question, limit, &[], admit), one);
                 }
@@ -538,9 +539,7 @@ mod tests {
         let mut place = Place::with(&rows[..2_000]);
         let labels: Vec<i64> = rows.iter().step_by(13).map(|row| row.label).chain([-1, 5]).collect();
         let same = |place: &Place| {
-            for (limit, admit) in
-                [(0, None), (5, None), (5, Some(&one_in(2) as &dyn Fn(&str, DocType) -> bool))]
-            {
+            for (limit, admit) in [(0, None), (5, None), (5, Some(&OneIn(2) as &dyn Admit))] {
                 let sifted = place.search(true, &questions[0], limit, &labels, admit);
                 assert_eq!(sifted, place.search(false, &questions[0], limit, &labels, admit));
                 assert!(!sifted.is_empty());
@@ -575,7 +574,7 @@ mod tests {
         fn a_filter_loses_no_hit(seed in 10u64..1_000, share in 1u32..40, limit in 1usize..120) {
             let (rows, questions) = corpus(2_500, seed);
             let place = Place::with(&rows);
-            let admit = one_in(share);
+            let admit = OneIn(share);
             let path = |hit: &Ranked| {
                 let doc = rows.iter().find(|row| row.label == hit.chunk.0).unwrap().doc;
                 place.documents.path(doc)
@@ -584,7 +583,10 @@ mod tests {
                 let all = place.search(true, question, limit, &[], None);
                 let filtered = place.search(true, question, limit, &[], Some(&admit));
                 let last = filtered.last().map_or(f32::NEG_INFINITY, |hit| hit.score);
-                for hit in all.iter().filter(|hit| admit(path(hit), DocType::Md)) {
+                for hit in all.iter().filter(|hit| {
+                    let facts = DocumentFacts { path: path(hit), doc_type: DocType::Md };
+                    admit.document(&facts) == Verdict::Admitted
+                }) {
                     // Or else there are enough that are better.
                     prop_assert!(
                         filtered.contains(hit) || (filtered.len() == limit && hit.score <= last)

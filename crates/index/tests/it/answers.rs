@@ -1,11 +1,12 @@
 //! What is found, in which order, with which score; and that it does not depend on history.
 
 use index::{Bm25, LexicalQuery, QueryTerm};
+use model::filter::Admit;
 use model::{DocType, IndexKind};
 use proptest::prelude::*;
 
 use crate::support::{
-    State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, terms, vector,
+    By, State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, terms, vector,
 };
 
 #[test]
@@ -76,10 +77,10 @@ fn what_is_looked_up_for_the_best_alone_changes_no_answer() {
         QueryTerm { forms: vec!["beta".into()], form_weight: 0.4, ..QueryTerm::new("alpha", 1.0) };
     let plain: Vec<QueryTerm> = terms("alpha beta gamma delta");
     for terms in [plain, vec![QueryTerm::new("delta", 1.0), with_forms, QueryTerm::new("gamma", 0.5)]] {
-        let ask = |limit, admit| {
+        let ask = |limit, admit: Option<&dyn Admit>| {
             snapshot.lexical(&LexicalQuery { terms: &terms, kind: Some(IndexKind::Text), admit, limit })
         };
-        let some = |path: &str, _: DocType| path.starts_with("part1/") || path.starts_with("part4/");
+        let some = By(|path: &str, _: DocType| path.starts_with("part1/") || path.starts_with("part4/"));
         let all = ask(10_000, None);
         assert_eq!(all.len(), 3_000);
         let filtered = ask(10_000, Some(&some));
@@ -182,7 +183,7 @@ fn filters_restrict_hits_but_not_scores() {
     let hits = snapshot.lexical(&LexicalQuery {
         terms: &terms("alpha beta a"),
         kind: None,
-        admit: Some(&counted),
+        admit: Some(&By(counted)),
         limit: 10,
     });
     assert_eq!(hits.len(), 2);
@@ -190,7 +191,7 @@ fn filters_restrict_hits_but_not_scores() {
     let hits = snapshot.lexical(&LexicalQuery {
         terms: &terms("alpha"),
         kind: None,
-        admit: Some(&in_src),
+        admit: Some(&By(in_src)),
         limit: 10,
     });
     let scores: Vec<u32> = hits.iter().map(|hit| hit.score.to_bits()).collect();
@@ -198,9 +199,13 @@ fn filters_restrict_hits_but_not_scores() {
         all.iter().filter(|(name, _)| name.starts_with("src/")).map(|(_, bits)| *bits).collect();
     assert_eq!(scores, wanted);
     let markdown = |_: &str, doc_type: DocType| doc_type == DocType::Md;
-    let hits = snapshot.vector(IndexKind::Text, &vector("alpha"), 10, &[], Some(&markdown));
+    let hits = snapshot.vector(IndexKind::Text, &vector("alpha"), 10, &[], Some(&By(markdown)));
     assert_eq!(hits.len(), 2);
-    assert!(snapshot.vector(IndexKind::Text, &vector("alpha"), 10, &[], Some(&|_, _| false)).is_empty());
+    assert!(
+        snapshot
+            .vector(IndexKind::Text, &vector("alpha"), 10, &[], Some(&By(|_: &str, _: DocType| false)))
+            .is_empty()
+    );
     assert!(
         snapshot.vector(IndexKind::Text, &[0.5; 3], 10, &[], None).is_empty(),
         "another number of dimensions"

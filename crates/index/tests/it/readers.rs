@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use index::{Index, LexicalQuery};
 use model::IndexKind;
 
-use crate::support::{State, all_answers, apply, by_vector, delete, lexical, paths, put, terms};
+use crate::support::{By, State, all_answers, apply, by_vector, delete, lexical, paths, put, terms};
 
 #[test]
 fn a_reader_sees_what_the_writer_publishes() {
@@ -96,7 +96,7 @@ fn searches_go_on_while_the_index_is_written() {
             snapshot.lexical(&LexicalQuery {
                 terms: &terms("alpha beta"),
                 kind: None,
-                admit: Some(&|_, _| true),
+                admit: Some(&By(|_: &str, _: model::DocType| true)),
                 limit: 5,
             });
             index.counts().unwrap();

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use index::{
     Access, Batch, DocChange, Index, IndexError, LexicalQuery, NewRep, Open, QueryTerm, Snapshot, tokens,
 };
+use model::filter::{Admit, DocumentFacts, Verdict};
 use model::{
     Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedError, Embedder, IndexKind, RepType, SourceType,
     Span,
@@ -292,4 +293,13 @@ pub(crate) fn all_rankings(snapshot: &Snapshot) -> Rankings {
         }
     }
     rankings
+}
+
+/// A filter for tests: by a function.
+pub(crate) struct By<F>(pub(crate) F);
+
+impl<F: Fn(&str, DocType) -> bool> Admit for By<F> {
+    fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
+        (self.0)(facts.path, facts.doc_type).into()
+    }
 }

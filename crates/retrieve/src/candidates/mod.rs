@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind, Ranked};
+use model::{ChunkId, EmbedError, Embedder, Failure, IndexKind, Ranked};
 
 use crate::feedback;
 use crate::filter::CompiledFilter;
@@ -40,9 +40,6 @@ pub(crate) struct Pool<'a> {
     /// Those that were not read, the best first.
     pub(crate) rest: Vec<(Lead<'a>, Standing)>,
 }
-
-/// What the index asks about each document; none where everything is admitted.
-type Admit<'a> = Option<&'a dyn Fn(&str, DocType) -> bool>;
 
 /// What is asked of each index.
 pub(crate) struct Question<'a> {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use index::QueryTerm;
 use index::tokens::name_token;
+use model::filter::{Admit, ChunkFacts, DocumentFacts};
 use model::{ChunkId, IndexKind, Ranked};
 
 use super::{Gathered, lexical};
@@ -89,11 +90,12 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// The path of a chunk's document, if the filter admits it and it may be shown.
+    /// The path of a chunk's document, if the filter admits the chunk and it may be shown.
     fn admitted(&mut self, ranked: &Ranked) -> Option<&'a str> {
         let (snapshot, filter) = (self.question.snapshot, self.question.filter);
         let (path, doc_type) = snapshot.document(ranked.document)?;
-        if !filter.admits(path, doc_type) {
+        let document = DocumentFacts { path, doc_type };
+        if !filter.chunk(&ChunkFacts { document, kind: self.kind }) {
             return None;
         }
         self.path(ranked.document)

@@ -1,9 +1,8 @@
 //! Candidates by meaning: nearest neighbours of the embedded query.
 
 use index::Snapshot;
-use model::{ChunkId, DocType, EmbedError, Embedder, IndexKind, Ranked};
+use model::{ChunkId, EmbedError, Embedder, IndexKind, Ranked};
 
-use super::Admit;
 use crate::filter::CompiledFilter;
 use crate::parse::{MAX_QUERY_BYTES, cut};
 
@@ -27,9 +26,7 @@ pub(crate) fn candidates(
     limit: usize,
     also: &[ChunkId],
 ) -> Vec<Ranked> {
-    let admit = |path: &str, doc_type: DocType| filter.admits(path, doc_type);
-    let admit: Admit<'_> = if filter.admits_everything() { None } else { Some(&admit) };
-    let mut ranked = snapshot.vector(kind, vector, limit, also, admit);
+    let mut ranked = snapshot.vector(kind, vector, limit, also, filter.asked());
     ranked.retain(|each| each.score.is_finite());
     ranked
 }

@@ -88,11 +88,7 @@ proptest! {
         };
         let wanted: HashSet<String> =
             ask(&corpus, &text, 10, Filter::default()).into_iter().filter(admits).collect();
-        let filter = Filter {
-            path_prefix: prefix.clone(),
-            file_glob: ending.map(|ending| format!("**/*.{ending}")),
-            doc_types: types.unwrap_or_default(),
-        };
+        let filter = Filter::of_files(prefix.clone(), ending.map(|ending| format!("**/*.{ending}")), &types.unwrap_or_default());
         let found = ask(&corpus, &text, 50, filter);
         prop_assert!(found.iter().all(admits), "{found:?}");
         let found: HashSet<String> = found.into_iter().collect();

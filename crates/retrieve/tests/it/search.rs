@@ -160,15 +160,15 @@ fn filters_restrict_and_route() {
     let paths = |filter: Filter| -> Vec<String> {
         corpus.query(&query("message", filter)).hits.into_iter().map(|hit| hit.rel_path).collect()
     };
-    let docs = paths(Filter { path_prefix: Some("docs\\".into()), ..Filter::default() });
+    let docs = paths(Filter::of_files(Some("docs\\".into()), None, &[]));
     assert_eq!(docs, ["docs/retries.md"]);
-    let go = paths(Filter { file_glob: Some("*.go".into()), ..Filter::default() });
+    let go = paths(Filter::of_files(None, Some("*.go".into()), &[]));
     assert!(go.iter().all(|path| path.ends_with(".go")) && go.len() == 3, "{go:?}");
-    let typed = Filter { doc_types: vec![DocType::Code], ..Filter::default() };
+    let typed = Filter::of_files(None, None, &[DocType::Code]);
     assert_eq!(corpus.query(&query("message", typed)).index_used, IndexUsed::Code);
-    let bad = Filter { file_glob: Some("[".into()), ..Filter::default() };
+    let bad = Filter::of_files(None, Some("[".into()), &[]);
     assert_eq!(corpus.try_query(&query("x", bad)).unwrap_err().code, ErrorCode::InvalidField);
-    let out = Filter { path_prefix: Some("../".into()), ..Filter::default() };
+    let out = Filter::of_files(Some("../".into()), None, &[]);
     assert_eq!(corpus.try_query(&query("x", out)).unwrap_err().code, ErrorCode::PathOutsideRoot);
 }
 
