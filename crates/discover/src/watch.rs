@@ -30,7 +30,7 @@ pub enum Change {
     /// These paths were created, changed or removed, or are the content of a new directory. Each is to be
     /// examined; what is ignored is not among them.
     Paths(BTreeSet<RelPath>),
-    /// Look at everything anew: an ignore file changed, a directory was moved, too much happened at once.
+    /// Look at everything again: an ignore file changed, a directory was moved, too much happened at once.
     Rescan,
     /// How far the watcher can be relied on has changed.
     Health(WatchHealth),
@@ -236,7 +236,7 @@ impl Worker {
             self.debounce.rescan(now);
         }
         if self.debounce.wants_rescan() {
-            // All watches are set anew then.
+            // All watches are then set again.
             return;
         }
         let is_dir = event.what.contains(ReadFlags::ISDIR);

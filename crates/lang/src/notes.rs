@@ -216,7 +216,7 @@ impl<'s> Notes<'s> {
     }
 }
 
-/// A longer name is none.
+/// Longer names are ignored.
 pub(crate) const MAX_NAME: usize = 200;
 
 /// Rows count from 0, lines from 1.

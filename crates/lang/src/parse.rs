@@ -96,7 +96,7 @@ struct Text<'s> {
     macros: &'s [Range<usize>],
 }
 
-/// The bytes of a line on average, if nobody writes such lines by hand. A short text is no burden, whoever wrote it.
+/// The average length of a line, where it is longer than people write. A short text costs little in any case.
 fn minified(source: &str) -> Option<usize> {
     const SHORT: usize = 16 * 1024;
     const LINE: usize = 500;

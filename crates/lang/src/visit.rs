@@ -63,7 +63,7 @@ impl<'s> Visit<'s> {
         limits: &'s Limits,
         separator: &'static str,
     ) -> Visit<'s> {
-        // Without uses, nobody asks which were noted.
+        // Only uses need to know what was noted.
         let noted = if limits.max_references > 0 { source.len() } else { 0 };
         Visit {
             notes: Notes::new(source, limits, separator),

@@ -17,8 +17,8 @@ pub struct Breakdown {
     pub title: f32,
     pub file_stem: f32,
     pub folders: f32,
-    /// The cosine of the query with what the file is called.
-    pub called: f32,
+    /// The cosine of the query with the end of the path; shown as `called`.
+    pub path_similarity: f32,
     pub coherence: f32,
     /// It defines a name that the query asks for.
     pub definition: f32,
@@ -45,7 +45,7 @@ impl Breakdown {
             ("title", self.title),
             ("file_stem", self.file_stem),
             ("folders", self.folders),
-            ("called", self.called),
+            ("called", self.path_similarity),
             ("coherence", self.coherence),
             ("definition", self.definition),
             ("verbatim", self.verbatim),

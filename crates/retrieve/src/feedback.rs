@@ -11,12 +11,13 @@ use model::{Embedder, IndexKind};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::parse::{Parsed, is_stop_word};
+use crate::rarity::rarity;
 use crate::weights::Weights;
 
 /// Passages that are believed.
 pub(crate) const PASSAGES: usize = 5;
-/// Passages that the vector leans on: a mean of more means nothing in particular.
-const LEANT_ON: usize = 3;
+/// Passages that the vector is moved toward: the mean of more has no particular meaning.
+const SHIFTED_TOWARD: usize = 3;
 /// Words taken from them.
 const WORDS: usize = 20;
 /// Words whose rarity is looked up, the most frequent first.
@@ -88,7 +89,7 @@ pub(crate) fn expanded(
             let forms = word.forms();
             let holders: u64 = forms.iter().map(|form| snapshot.holders(kind, form)).sum();
             let holders = (holders as f32).min(total);
-            (word.share * (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln(), forms)
+            (word.share * rarity(total, holders), forms)
         })
         .collect();
     told.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.cmp(other)));
@@ -108,15 +109,15 @@ pub(crate) fn expanded(
     terms
 }
 
-/// Turns the query's vector a little towards the passages'.
-pub(crate) fn lean(
+/// Moves the query's vector a little toward those of the passages.
+pub(crate) fn shift_toward(
     vector: &mut [f32],
     embedder: &dyn Embedder,
     kind: IndexKind,
     passages: &[(f32, &StoredChunk)],
     weights: &Weights,
 ) {
-    let passages = &passages[..passages.len().min(LEANT_ON)];
+    let passages = &passages[..passages.len().min(SHIFTED_TOWARD)];
     let believed: f32 = passages.iter().map(|(score, _)| score).sum();
     let texts: Vec<&str> = passages.iter().map(|(_, chunk)| chunk.text.as_str()).collect();
     let Ok(embedded) = embedder.embed(kind, &texts) else { return };

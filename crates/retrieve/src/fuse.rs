@@ -17,7 +17,7 @@ use crate::matcher::{Found, Matcher};
 use crate::named::Why;
 use crate::parse::{Parsed, temper};
 use crate::place::Place;
-use crate::standing::{InPath, Standing, covered, share_of};
+use crate::prescore::{InPath, PreScore, covered, share_of};
 use crate::weights::Weights;
 
 /// A chunk with its final score and how it came about.
@@ -68,12 +68,12 @@ impl<'a> TermWeights<'a> {
             .iter()
             .zip(&holders)
             .map(|(term, holders)| {
-                // What nobody holds tells nobody apart.
+                // A word that no candidate holds does not tell them apart.
                 if *holders == 0 {
                     return 0.0;
                 }
                 let (n, df) = (total as f32, *holders as f32);
-                term.weight * (1.0 + (n - df + 0.5) / (df + 0.5)).ln().max(0.1)
+                term.weight * crate::rarity::rarity(n, df).max(0.1)
             })
             .collect();
         temper(terms.iter().copied(), &mut raw);
@@ -120,12 +120,13 @@ pub fn rank(
             if candidate.is_only_sought && part.definition == 0.0 && part.verbatim == 0.0 {
                 return None;
             }
-            let Standing { base, lexical, vector, cosine, called, coherence, .. } = candidate.standing;
+            let PreScore { base, lexical, vector, cosine, path_similarity, coherence, .. } =
+                candidate.prescore;
             (part.lexical, part.vector, part.cosine) = (lexical, vector, cosine);
-            (part.called, part.coherence) = (called, coherence);
+            (part.path_similarity, part.coherence) = (path_similarity, coherence);
             let StoredChunk { rel_path, text, kind, .. } = &candidate.chunk;
             part.place = Place::of_chunk(rel_path, text).factor(parsed, prefix, weights)
-                * candidate.standing.beside_others(weights);
+                * candidate.prescore.beside_others(weights);
             part.kind = factor(*kind);
             part.repetition = 1.0;
             let sum = base
@@ -135,7 +136,7 @@ pub fn rank(
                 + weights.title * part.title
                 + weights.file_stem * part.file_stem
                 + weights.folders * part.folders
-                + weights.called * part.called
+                + weights.called * part.path_similarity
                 + weights.coherence * part.coherence;
             // What is asked for by name or word for word comes first, wherever it lies; among several, the place decides.
             let lies = 1.0 - weights.place_of_first * (1.0 - part.place);
@@ -177,7 +178,7 @@ fn signals(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> (
         let term = content.iter().position(|term| term.token == word);
         term.map_or(0.0, |term| terms.shares[term])
     };
-    let standing = parsed.verbatim.stands(&chunk.text, coverage, &weight_of);
+    let occurrence = parsed.verbatim.occurrence_in(&chunk.text, coverage, &weight_of);
     let parts = Breakdown {
         coverage,
         definition: defined.asked,
@@ -186,10 +187,10 @@ fn signals(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> (
         title: title(chunk, places, terms),
         file_stem,
         folders,
-        verbatim: standing.share,
+        verbatim: occurrence.share,
         ..Breakdown::default()
     };
-    (parts, standing.has_quoted)
+    (parts, occurrence.has_quoted)
 }
 
 /// What a chunk defines, as far as the query is about it.
@@ -205,7 +206,7 @@ struct Defined {
 
 impl Defined {
     fn by(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> Defined {
-        let Candidate { chunk, places, standing, .. } = candidate;
+        let Candidate { chunk, places, prescore, .. } = candidate;
         let text = &chunk.text;
         let mut places: Vec<Found> = places.clone();
         places.sort_unstable_by_key(|f| (f.start, f.end));
@@ -247,7 +248,7 @@ impl Defined {
                 match named.why {
                     Why::Asked if chunk.kind == IndexKind::Code => {
                         // A member belongs to what its document defines, too.
-                        let belongs = if is_member && standing.names < 2 { ALONE } else { 1.0 };
+                        let belongs = if is_member && prescore.names < 2 { ALONE } else { 1.0 };
                         let order = if at == 0 { 1.0 } else { SECOND };
                         defined.asked = defined.asked.max(spelled * strength * belongs * order);
                     }
@@ -326,7 +327,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::standing::{Lead, Scale, stand};
+    use crate::prescore::{Lead, Scale, prescore};
 
     /// A chunk with its scores.
     #[derive(Debug, Clone)]
@@ -366,10 +367,10 @@ mod tests {
         let weights = Weights::default();
         let scale =
             Scale { lexical: 1.0, cosine: met.iter().filter_map(|met| met.cosine).fold(0.0, f32::max) };
-        let standings = stand(leads.collect(), weights.vector_share_code, scale, parsed, &weights);
-        let read = standings.into_iter().map(|(lead, standing)| {
+        let prescores = prescore(leads.collect(), weights.vector_share_code, scale, parsed, &weights);
+        let read = prescores.into_iter().map(|(lead, prescore)| {
             let chunk = met.iter().find(|met| met.chunk.id == lead.id).unwrap().chunk.clone();
-            Candidate { places: matcher.find(&chunk.text), chunk, standing, is_only_sought: false }
+            Candidate { places: matcher.find(&chunk.text), chunk, prescore, is_only_sought: false }
         });
         read.collect()
     }

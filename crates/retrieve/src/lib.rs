@@ -18,10 +18,11 @@ mod named;
 pub mod operators;
 pub mod parse;
 pub mod place;
+pub mod prescore;
+mod rarity;
 pub mod route;
 pub mod search;
 pub mod snippet;
-pub mod standing;
 pub mod test_file;
 pub mod understand;
 mod verbatim;
@@ -34,6 +35,7 @@ pub use bundle::{
     Bundle, Bundler, Deterministic, Passage, Repository, Selection, Skip, Skipped, Source, Task, Why,
 };
 pub use filter::{CompiledFilter, View};
+pub use rarity::rarity;
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};

@@ -14,9 +14,9 @@ use crate::fuse::{Scored, TermWeights, rank, words_at};
 use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
+use crate::prescore::{Lead, PreScore, Scale};
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{cut_out, room};
-use crate::standing::{Lead, Scale, Standing};
 use crate::verbatim::{holds_name, required_name};
 use crate::weights::{self, Weights};
 
@@ -255,7 +255,7 @@ const MOST_WORDS: f32 = 0.5;
 fn further(
     question: &Question<'_>,
     ranked: &[Scored],
-    rests: Vec<Vec<(Lead<'_>, Standing)>>,
+    rests: Vec<Vec<(Lead<'_>, PreScore)>>,
     used: IndexUsed,
     k: usize,
 ) -> Result<Vec<Scored>, Failure> {
@@ -264,7 +264,7 @@ fn further(
         return Ok(Vec::new());
     }
     let last = ranked.last().map_or(0.0, |scored| scored.score);
-    let mut rest: Vec<(Lead<'_>, Standing)> = Vec::new();
+    let mut rest: Vec<(Lead<'_>, PreScore)> = Vec::new();
     let mut lists: Vec<_> = rests.into_iter().map(Vec::into_iter).collect();
     // In turns: their orders do not compare.
     loop {

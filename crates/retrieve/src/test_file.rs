@@ -46,7 +46,7 @@ const CAPITALS: &[&str] = &[
     "h", "js", "ts", "hs",
 ];
 
-/// The endings of languages in which a test is named by a word between dots: `app.spec.ts`. An `openapi.spec.yaml` is none.
+/// The endings of languages in which a test is named by a word between dots: `app.spec.ts`. An `openapi.spec.yaml` is not a test.
 const SCRIPTS: &[&str] = &[
     "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "vue", "svelte", "py", "rb", "go", "coffee",
     "dart", "lua", "php",

@@ -10,7 +10,7 @@ use crate::parse::{Parsed, is_stop_word};
 /// The words of a query that belong together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Verbatim {
-    /// Between quotes: whoever quotes means the phrase.
+    /// Between quotes: a quoted phrase is meant word for word.
     pub quoted: Vec<Vec<String>>,
     /// Written without a space, with a number in it or as an option: `CVE-2025-31337`, `--no-verify`.
     pub joined: Vec<Vec<String>>,
@@ -20,7 +20,7 @@ pub struct Verbatim {
 
 /// What a text has of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct Occurrence {
     /// Every quoted phrase; true where nothing is quoted.
     pub(crate) has_quoted: bool,
     /// From 0 to 1.
@@ -67,10 +67,10 @@ impl Verbatim {
 
     /// How much of it stands in the text. `covered` is the share of the query's words that do: below half of them there is
     /// no message to look for.
-    pub(crate) fn stands(&self, text: &str, covered: f32, weight_of: WeightOf<'_>) -> Standing {
+    pub(crate) fn occurrence_in(&self, text: &str, covered: f32, weight_of: WeightOf<'_>) -> Occurrence {
         let seeks_message = !self.message.is_empty() && covered >= 0.5;
         if self.quoted.is_empty() && self.joined.is_empty() && !seeks_message {
-            return Standing { has_quoted: true, share: 0.0 };
+            return Occurrence { has_quoted: true, share: 0.0 };
         }
         let known = Known::of(self);
         let numbers = known.numbers(text);
@@ -88,7 +88,7 @@ impl Verbatim {
         if seeks_message {
             share = share.max(self.run(&known, &numbers));
         }
-        Standing { has_quoted: quoted == self.quoted.len(), share }
+        Occurrence { has_quoted: quoted == self.quoted.len(), share }
     }
 
     /// What the longest run of the message's words in a text is worth.
@@ -215,32 +215,33 @@ pub(crate) fn required_name(parsed: &Parsed) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn stands(query: &str, text: &str) -> Standing {
+    fn occurrence_in(query: &str, text: &str) -> Occurrence {
         let parsed = Parsed::new(query);
         let words = parsed.content_terms().len() as f32;
-        parsed.verbatim.stands(text, 1.0, &|_| 1.0 / words)
+        parsed.verbatim.occurrence_in(text, 1.0, &|_| 1.0 / words)
     }
 
     #[test]
     fn phrases_stand_word_for_word() {
-        assert!(stands("\"exact words\"", "The Exact\n   Words").has_quoted);
-        assert!(!stands("\"exact words\"", "words exact, exact and words").has_quoted);
-        assert!(stands("CVE-2025-31337", "see CVE-2025-31337.").share > 0.9);
-        assert_eq!(stands("a key-value store", "key-value").share, 0.0);
-        assert!(stands("commit --no-verify", "git commit --no-verify").share > 0.5);
-        assert_eq!(stands("CVE-2025-31337", "CVE-2025-1234, CVE-2024-31337").share, 0.0);
-        assert_eq!(stands("\"全文検索\"", "日本語の全文検索です").share, 1.0);
+        assert!(occurrence_in("\"exact words\"", "The Exact\n   Words").has_quoted);
+        assert!(!occurrence_in("\"exact words\"", "words exact, exact and words").has_quoted);
+        assert!(occurrence_in("CVE-2025-31337", "see CVE-2025-31337.").share > 0.9);
+        assert_eq!(occurrence_in("a key-value store", "key-value").share, 0.0);
+        assert!(occurrence_in("commit --no-verify", "git commit --no-verify").share > 0.5);
+        assert_eq!(occurrence_in("CVE-2025-31337", "CVE-2025-1234, CVE-2024-31337").share, 0.0);
+        assert_eq!(occurrence_in("\"全文検索\"", "日本語の全文検索です").share, 1.0);
     }
 
     #[test]
     fn a_pasted_message_is_found_in_the_source() {
         let source = "panic!(\"there is no reactor running, \\\n    must be called from the context of a Tokio 1.x runtime\")";
         let pasted = "thread 'main' panicked at src/main.rs:5:3: there is no reactor running, must be called from the context";
-        assert!(stands(pasted, source).share >= 0.5);
-        assert!(stands("there is no reactor running", source).share == 1.0);
-        assert_eq!(stands("where is the reactor of the runtime", source).share, 0.0);
+        assert!(occurrence_in(pasted, source).share >= 0.5);
+        assert!(occurrence_in("there is no reactor running", source).share == 1.0);
+        assert_eq!(occurrence_in("where is the reactor of the runtime", source).share, 0.0);
         assert_eq!(
-            stands("how to be called from the context of a task", "called from the context of a").share,
+            occurrence_in("how to be called from the context of a task", "called from the context of a")
+                .share,
             0.0
         );
     }

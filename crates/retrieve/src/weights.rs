@@ -16,7 +16,7 @@ pub const HITS: usize = 50;
 /// than the search itself.
 pub const MAX_CANDIDATES: usize = 400;
 
-/// Prose whose scores are made anew by what the best passages say may end far from where it began, so more of it is
+/// Prose that is scored again by what the best passages say may end far from where it began, so more of it is
 /// gathered.
 pub const FEEDBACK_POOL_FACTOR: usize = 4;
 

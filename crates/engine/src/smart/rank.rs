@@ -241,7 +241,7 @@ fn weighed(matches: Vec<Match>, is_subject: &[bool]) -> Vec<Ranked> {
                 return 0.0;
             }
             let holders = matches.iter().filter(|m| m.words & (1 << word) != 0).count() as f32;
-            (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln().max(0.1)
+            retrieve::rarity(total, holders).max(0.1)
         })
         .collect();
     let held = |m: &Match| {

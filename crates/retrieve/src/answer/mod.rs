@@ -25,7 +25,7 @@ pub struct Answer {
     pub citations: Vec<Citation>,
 }
 
-/// Says what the answer is, so that nobody takes quoted lines for a model's conclusion.
+/// Says what the answer is, so that quoted lines are not taken for a model's conclusion.
 pub const LABEL: &str =
     "Extractive answer (no chat model configured): the passages that match the question best.";
 
@@ -226,7 +226,7 @@ impl Asked {
                 let forms = term.variants.iter().chain([&term.token]);
                 let holders = forms.filter_map(|form| held.get(form)).copied().max().unwrap_or(0) as f32;
                 // What no hit holds is what the question is about and the folder is not: it weighs most.
-                let telling = (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln().clamp(0.2, 2.0);
+                let telling = crate::rarity::rarity(total, holders).clamp(0.2, 2.0);
                 let asking = ASKING_WORDS.contains(&term.token.as_str());
                 let factor = match (asking, named.contains(&term.token)) {
                     (true, _) => ASKING,

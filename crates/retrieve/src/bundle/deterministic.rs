@@ -1,4 +1,4 @@
-//! The bundler that asks nobody: several searches, symbol-aligned ranges, strict budgets, the same bytes every time.
+//! The bundler that needs no model: several searches, symbol-aligned ranges, strict budgets, the same bytes every time.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ const WEAK: f32 = 0.12;
 /// Passages of one file that are further apart than this stay two excerpts.
 const MERGE_GAP: u32 = 3;
 
-/// The words of requests that every file has.
+/// Words of a request that ask for tests.
 const TEST_WORDS: &[&str] = &["test", "tests", "testing", "spec", "specs", "unittest", "pytest"];
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -186,7 +186,7 @@ fn read(
     let weights: Vec<f32> = (terms.iter().zip(&holders))
         .map(|(term, held)| {
             let held = *held as f32;
-            term.weight * (1.0 + (total - held + 0.5) / (held + 0.5)).ln().max(0.1)
+            term.weight * crate::rarity::rarity(total, held).max(0.1)
         })
         .collect();
     let tokens: Vec<String> = terms.iter().map(|term| term.token.clone()).collect();

@@ -19,14 +19,14 @@ use crate::feedback;
 use crate::filter::CompiledFilter;
 use crate::matcher::{Found, Matcher};
 use crate::parse::{Parsed, Term, temper};
-use crate::standing::{Lead, Scale, Standing, shortlist, stand};
+use crate::prescore::{Lead, PreScore, Scale, prescore, shortlist};
 use crate::weights::{self, Weights};
 
 /// A chunk that may be a hit, read.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub chunk: StoredChunk,
-    pub standing: Standing,
+    pub prescore: PreScore,
     /// Where the query's words stand in its text, found once for all that ask.
     pub places: Vec<Found>,
     /// Neither its words nor its meaning made it a candidate: it is one only if it holds what was sought.
@@ -38,7 +38,7 @@ pub struct Candidate {
 pub(crate) struct Pool<'a> {
     pub(crate) candidates: Vec<Candidate>,
     /// Those that were not read, the best first.
-    pub(crate) rest: Vec<(Lead<'a>, Standing)>,
+    pub(crate) rest: Vec<(Lead<'a>, PreScore)>,
 }
 
 /// What is asked of each index.
@@ -98,7 +98,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
         gathered.find(&terms, limit);
         best_lexical = gathered.best_lexical();
-        gathered.once_more(limit)?;
+        gathered.rerank_with_feedback(limit)?;
         // As many as both rankings would have offered.
         let kept: HashSet<ChunkId> =
             gathered.best(2 * question.limit).into_iter().map(|(_, id)| id).collect();
@@ -109,7 +109,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
     }
     let mut leads: Vec<Lead<'a>> = gathered.known.into_values().collect();
     if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
-        names::compare(&mut leads, embedder, kind, vector);
+        names::compare_paths(&mut leads, embedder, kind, vector);
     }
     let best_cosine = leads.iter().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max);
     let held = if whole > 0.0 { best_lexical / whole } else { 0.0 };
@@ -129,10 +129,10 @@ pub(crate) fn choose<'a>(
         IndexKind::Code => weights.vector_share_code,
         IndexKind::Text => weights.vector_share_text,
     };
-    let standings = stand(found.leads, share, scale, parsed, weights);
-    let read = if question.reads_all { standings.len() } else { weights.read as usize };
+    let prescores = prescore(found.leads, share, scale, parsed, weights);
+    let read = if question.reads_all { prescores.len() } else { weights.read as usize };
     let words = (question.matcher, found.shares.as_slice());
-    let (chosen, rest) = shortlist(standings, read, words, parsed, question.filter.prefix(), weights);
+    let (chosen, rest) = shortlist(prescores, read, words, parsed, question.filter.prefix(), weights);
     Ok(Pool { candidates: look_up(question, &chosen)?, rest })
 }
 
@@ -142,7 +142,7 @@ fn telling(snapshot: &Snapshot, kind: IndexKind, term: &Term) -> (f32, f32) {
     let forms = term.variants.iter().chain([&term.token]);
     let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
     let holders = holders.min(chunks);
-    let weight = (1.0 + (chunks - holders + 0.5) / (holders + 0.5)).ln();
+    let weight = crate::rarity::rarity(chunks, holders);
     (if holders == 0.0 { 0.0 } else { weight }, weight)
 }
 
@@ -189,22 +189,22 @@ fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> (Vec<f32>, f
 /// Reads the chunks, and finds the query's words in them.
 pub(crate) fn look_up(
     question: &Question<'_>,
-    chosen: &[(Lead<'_>, Standing)],
+    chosen: &[(Lead<'_>, PreScore)],
 ) -> Result<Vec<Candidate>, Failure> {
     let ids: Vec<ChunkId> = chosen.iter().map(|(lead, _)| lead.id).collect();
     let chunks = question.snapshot.chunks(&ids).map_err(Failure::from)?;
     // They come in the order asked for, but some may be gone.
-    let mut standings = chosen.iter();
+    let mut prescores = chosen.iter();
     let mut candidates = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let Some((lead, standing)) = standings.find(|(lead, _)| lead.id == chunk.id) else { break };
+        let Some((lead, prescore)) = prescores.find(|(lead, _)| lead.id == chunk.id) else { break };
         if question.unwanted.is_some_and(|words| !words.find(&chunk.text).is_empty()) {
             continue;
         }
         let places = question.matcher.find(&chunk.text);
-        let is_near = standing.cosine >= question.weights.vector_floor;
+        let is_near = prescore.cosine >= question.weights.vector_floor;
         let is_only_sought = lead.is_sought && lead.lexical.is_none() && !is_near;
-        candidates.push(Candidate { chunk, standing: *standing, places, is_only_sought });
+        candidates.push(Candidate { chunk, prescore: *prescore, places, is_only_sought });
     }
     Ok(candidates)
 }
@@ -251,7 +251,7 @@ impl<'a> Gathered<'a> {
 
     /// Scores what was found again, with the words and the meaning of the best passages. What only they would find is no
     /// hit: it has nothing of the question, and a filter that hides the passages would lose it.
-    fn once_more(&mut self, limit: usize) -> Result<(), Failure> {
+    fn rerank_with_feedback(&mut self, limit: usize) -> Result<(), Failure> {
         let Question { snapshot, embedder, parsed, filter, weights, .. } = *self.question;
         let best = self.best(feedback::PASSAGES);
         let ids: Vec<ChunkId> = best.iter().map(|(_, id)| *id).collect();
@@ -269,7 +269,7 @@ impl<'a> Gathered<'a> {
             }
         }
         if let Some(vector) = self.vector.as_mut().filter(|_| !embedder.is_costly()) {
-            feedback::lean(vector, embedder, self.kind, &passages, weights);
+            feedback::shift_toward(vector, embedder, self.kind, &passages, weights);
             for ranked in self.nearest(0) {
                 if let Some(lead) = self.known.get_mut(&ranked.chunk) {
                     lead.cosine = Some(ranked.score);

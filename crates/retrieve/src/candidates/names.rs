@@ -2,13 +2,18 @@
 
 use model::{Embedder, IndexKind};
 
-use crate::standing::Lead;
+use crate::prescore::Lead;
 
 /// Gives every lead the cosine of the query with the end of its path.
-pub(super) fn compare(leads: &mut [Lead<'_>], embedder: &dyn Embedder, kind: IndexKind, vector: &[f32]) {
+pub(super) fn compare_paths(
+    leads: &mut [Lead<'_>],
+    embedder: &dyn Embedder,
+    kind: IndexKind,
+    vector: &[f32],
+) {
     let mut by_path: std::collections::HashMap<&str, f32> = std::collections::HashMap::new();
     for lead in leads {
-        lead.called = *by_path.entry(lead.path).or_insert_with(|| {
+        lead.path_similarity = *by_path.entry(lead.path).or_insert_with(|| {
             let name = end_of(lead.path);
             if !has_word(name) {
                 return 0.0;

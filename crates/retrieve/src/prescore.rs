@@ -24,8 +24,8 @@ pub struct Lead<'a> {
     pub lexical: Option<f32>,
     /// Cosine, from -1 to 1.
     pub cosine: Option<f32>,
-    /// The cosine of the end of its path.
-    pub called: f32,
+    /// The cosine of the query with the end of the path.
+    pub path_similarity: f32,
     /// It may hold what comes first, so its text is read wherever it stands: it defines a name that is asked for, or has the
     /// words of a phrase.
     pub is_sought: bool,
@@ -35,7 +35,16 @@ pub struct Lead<'a> {
 
 impl<'a> Lead<'a> {
     pub fn new(id: ChunkId, path: &'a str, ordinal: u32) -> Lead<'a> {
-        Lead { id, path, ordinal, lexical: None, cosine: None, called: 0.0, is_sought: false, names: 0 }
+        Lead {
+            id,
+            path,
+            ordinal,
+            lexical: None,
+            cosine: None,
+            path_similarity: 0.0,
+            is_sought: false,
+            names: 0,
+        }
     }
 }
 
@@ -50,7 +59,7 @@ pub struct Scale {
 
 /// What is known of a candidate without its text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Standing {
+pub struct PreScore {
     /// It holds a word of the query.
     pub by_words: bool,
     /// BM25 relative to the best candidate.
@@ -61,7 +70,7 @@ pub struct Standing {
     pub cosine: f32,
     /// Both rankings together.
     pub base: f32,
-    pub called: f32,
+    pub path_similarity: f32,
     pub names: u32,
     /// How much of the file is about the query, relative to the best file.
     pub coherence: f32,
@@ -71,7 +80,7 @@ pub struct Standing {
     pub is_header: bool,
 }
 
-impl Standing {
+impl PreScore {
     /// The factor on the score for what the other candidates are.
     pub(crate) fn beside_others(&self, weights: &Weights) -> f32 {
         let older = if self.is_old { weights.older } else { 1.0 };
@@ -80,14 +89,14 @@ impl Standing {
     }
 }
 
-/// Puts the candidates into their order by path and position, and says how each stands.
-pub fn stand<'a>(
+/// Puts the candidates into their order by path and position, and scores each by what is known without its text.
+pub fn prescore<'a>(
     mut leads: Vec<Lead<'a>>,
     share: f32,
     scale: Scale,
     parsed: &Parsed,
     weights: &Weights,
-) -> Vec<(Lead<'a>, Standing)> {
+) -> Vec<(Lead<'a>, PreScore)> {
     // Sums of floats depend on their order, so it is fixed before anything is summed.
     leads.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     let best = |score: fn(&Lead<'_>) -> Option<f32>| leads.iter().filter_map(score).fold(0.0_f32, f32::max);
@@ -96,62 +105,62 @@ pub fn stand<'a>(
     let versions = Versions::among(leads.iter().map(|lead| lead.path));
     let sources = Sources::among(leads.iter().map(|lead| lead.path));
 
-    let mut standings: Vec<(Lead<'a>, Standing)> = leads
+    let mut prescores: Vec<(Lead<'a>, PreScore)> = leads
         .iter()
         .map(|lead| {
             let lexical = relative(lead.lexical, best_lexical) * scale.lexical;
             let vector = relative(lead.cosine.map(above_zero), above_zero(scale.cosine));
-            let standing = Standing {
+            let prescore = PreScore {
                 by_words: lead.lexical.is_some(),
                 lexical,
                 vector,
                 cosine: lead.cosine.unwrap_or(0.0),
                 base: lexical * (1.0 - share) + vector * share,
-                called: lead.called.max(0.0),
+                path_similarity: lead.path_similarity.max(0.0),
                 names: lead.names,
                 coherence: 0.0,
                 is_old: versions.is_old(lead.path, parsed),
                 is_header: sources.has(lead.path, parsed),
             };
-            (*lead, standing)
+            (*lead, prescore)
         })
         .collect();
 
-    // The chunks of a file stand together.
-    let of_file = |file: &[(Lead<'_>, Standing)]| file.iter().fold(0.0_f32, |sum, (_, each)| sum + each.base);
-    let same = |(one, _): &(Lead<'_>, Standing), (other, _): &(Lead<'_>, Standing)| one.path == other.path;
-    let best_file = standings.chunk_by(same).map(of_file).fold(0.0_f32, f32::max);
+    // The chunks of a file are neighbours in this order.
+    let of_file = |file: &[(Lead<'_>, PreScore)]| file.iter().fold(0.0_f32, |sum, (_, each)| sum + each.base);
+    let same = |(one, _): &(Lead<'_>, PreScore), (other, _): &(Lead<'_>, PreScore)| one.path == other.path;
+    let best_file = prescores.chunk_by(same).map(of_file).fold(0.0_f32, f32::max);
     // The best file of an index that answers poorly is not about the query.
-    let best_base = standings.iter().map(|(_, standing)| standing.base).fold(0.0_f32, f32::max);
-    for file in standings.chunk_by_mut(same) {
+    let best_base = prescores.iter().map(|(_, prescore)| prescore.base).fold(0.0_f32, f32::max);
+    for file in prescores.chunk_by_mut(same) {
         let coherence = relative(Some(of_file(file)), best_file) * best_base;
-        file.iter_mut().for_each(|(_, standing)| standing.coherence = coherence);
+        file.iter_mut().for_each(|(_, prescore)| prescore.coherence = coherence);
     }
-    standings
+    prescores
 }
 
 /// Candidates that the words alone put first are read too, however few words a meaning shares with them: they may hold a
 /// message word for word.
 const FIRST_BY_WORDS: usize = 10;
 
-/// The candidates, those that stand best first: the `limit` best and those that must be read, and the others. `shares`
+/// The candidates with the best scores first: the `limit` best and those that must be read, and the others. `shares`
 /// says what each term of the matcher weighs.
 pub fn shortlist<'a>(
-    standings: Vec<(Lead<'a>, Standing)>,
+    prescores: Vec<(Lead<'a>, PreScore)>,
     limit: usize,
     (matcher, shares): (&Matcher, &[f32]),
     parsed: &Parsed,
     prefix: &str,
     weights: &Weights,
-) -> (Vec<(Lead<'a>, Standing)>, Vec<(Lead<'a>, Standing)>) {
-    if standings.len() <= limit {
-        return (standings, Vec::new());
+) -> (Vec<(Lead<'a>, PreScore)>, Vec<(Lead<'a>, PreScore)>) {
+    if prescores.len() <= limit {
+        return (prescores, Vec::new());
     }
     let mut of_path: HashMap<&str, (f32, f32)> = HashMap::new();
-    let mut order: Vec<(f32, usize)> = standings
+    let mut order: Vec<(f32, usize)> = prescores
         .iter()
         .enumerate()
-        .map(|(at, (lead, standing))| {
+        .map(|(at, (lead, prescore))| {
             let (named, factor) = *of_path.entry(lead.path).or_insert_with(|| {
                 let (stem, folders) = InPath::find(lead.path, matcher).shares(shares);
                 let factor = match Place::of(lead.path) {
@@ -161,26 +170,26 @@ pub fn shortlist<'a>(
                 };
                 (
                     weights.file_stem * stem + weights.folders * folders,
-                    factor * standing.beside_others(weights),
+                    factor * prescore.beside_others(weights),
                 )
             });
-            let sum = standing.base
+            let sum = prescore.base
                 + named
-                + weights.called * standing.called
-                + weights.coherence * standing.coherence;
+                + weights.called * prescore.path_similarity
+                + weights.coherence * prescore.coherence;
             (sum * factor, at)
         })
         .collect();
-    // Equal ones by path and position, which is how they stand already.
+    // Equal ones by path and position, which is the order they already have.
     order.sort_unstable_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
-    let mut chosen: Vec<bool> = standings.iter().map(|(lead, _)| lead.is_sought).collect();
+    let mut chosen: Vec<bool> = prescores.iter().map(|(lead, _)| lead.is_sought).collect();
     order[..limit].iter().for_each(|(_, at)| chosen[*at] = true);
-    let mut by_words: Vec<usize> = (0..standings.len()).filter(|at| standings[*at].1.lexical > 0.0).collect();
-    by_words.sort_by(|a, b| standings[*b].1.lexical.total_cmp(&standings[*a].1.lexical).then(a.cmp(b)));
+    let mut by_words: Vec<usize> = (0..prescores.len()).filter(|at| prescores[*at].1.lexical > 0.0).collect();
+    by_words.sort_by(|a, b| prescores[*b].1.lexical.total_cmp(&prescores[*a].1.lexical).then(a.cmp(b)));
     by_words.iter().take(FIRST_BY_WORDS).for_each(|at| chosen[*at] = true);
-    let rest = order.iter().filter(|(_, at)| !chosen[*at]).map(|(_, at)| standings[*at]).collect();
+    let rest = order.iter().filter(|(_, at)| !chosen[*at]).map(|(_, at)| prescores[*at]).collect();
     let chosen =
-        standings.into_iter().zip(chosen).filter_map(|(each, chosen)| chosen.then_some(each)).collect();
+        prescores.into_iter().zip(chosen).filter_map(|(each, chosen)| chosen.then_some(each)).collect();
     (chosen, rest)
 }
 
