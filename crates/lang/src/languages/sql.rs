@@ -103,7 +103,7 @@ fn invocation(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 fn recover(visit: &mut Visit<'_>) {
     static CREATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
-            r#"(?im)^[ \t]*CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:UNIQUE|GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|EXTERNAL|VIRTUAL|CONSTRAINT|MATERIALIZED)\s+)*(TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|TYPE|INDEX|SEQUENCE|SCHEMA)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?(#{0,2}[\w"`\[])"#,
+            r#"(?im)^[ \t]*CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:UNIQUE|GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|EXTERNAL|VIRTUAL|CONSTRAINT|MATERIALIZED)\s+)*(TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|TYPE|INDEX|SEQUENCE|SCHEMA)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?(#{0,2}[\w"`\[@])"#,
         )
         .ok()
     });

@@ -688,6 +688,7 @@ fn names_of_sql() {
         ("CREATE TABLE `a`.`b-c` (id int);", "table a.b-c"),
         ("CREATE TABLE t$x (id int);", "table t$x"),
         ("CREATE TABLE #tmp (id int);", "table tmp"),
+        ("CREATE TABLE @extschema@.parts (id int);", "table @extschema@.parts"),
         ("CREATE TABLE app.users -- the users\n(id int);", "table app.users"),
         ("CREATE TRIGGER \"t r\" AFTER INSERT ON x BEGIN SELECT 1; END;", "trigger t r"),
         ("CREATE VIRTUAL TABLE words USING fts5(a);", "table words"),
