@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
 
+mod advisories;
 mod agents;
 mod bench;
 mod clients;
@@ -14,6 +15,7 @@ mod documents;
 mod edits;
 mod eval;
 mod fuzz;
+mod house;
 mod licences;
 mod load;
 mod outlines;
@@ -35,6 +37,7 @@ cargo xtask COMMAND
   clients                          the Python and TypeScript clients and the inspector against it
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
                                    that `connect` wrote for it (installs 1 GB)
+  advisories                       known vulnerabilities among the dependencies (needs cargo-deny and the network)
   docs [--check]                   write the generated reference pages, or check that they are current
   crash [--kills N] [--files N] [--seed N]
                                    kill -9 while indexing (default 200 times), then compare with a clean build
@@ -63,6 +66,7 @@ cargo xtask COMMAND
   secrets [--packages FOLDER] [--write]
                                    how many credentials and personal data are found, missed and mistaken, on labelled
                                    lines and on real packages; --write puts the figures in docs/security-figures.md
+  names                            type names that are declared in several modules
   outlines ast FOLDER...           Python outlines against CPython's own ast
   outlines ctags LANGUAGE=FOLDER...
                                    outlines against universal-ctags
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),
         "docs" => docs::run(&mut args),
         "crash" => crash::run(&mut args),
@@ -89,6 +94,7 @@ fn main() -> ExitCode {
         "eval" => eval::run(&mut args),
         "documents" => documents::run(&mut args),
         "fuzz" => fuzz::run_families(&mut args),
+        "names" => house::check_names(),
         "outlines" => outlines::run(&mut args),
         "secrets" => secrets::run_figures(&mut args),
         "" | "help" | "--help" | "-h" => {
