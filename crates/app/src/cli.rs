@@ -289,9 +289,6 @@ pub(crate) struct UpArgs {
     pub x402_tools_call_enabled: Option<bool>,
     #[command(flatten)]
     pub repo: RepoArgs,
-    /// Adds the fixtures of the MCP conformance suite
-    #[arg(long, hide = true)]
-    pub conformance_fixtures: bool,
 }
 
 /// What the repository tools may show; over `repo_mcp.toml` and the config file.
@@ -343,9 +340,6 @@ pub(crate) struct StdioArgs {
     pub tool_names: Option<String>,
     #[command(flatten)]
     pub repo: RepoArgs,
-    /// Adds the fixtures of the MCP conformance suite
-    #[arg(long, hide = true)]
-    pub conformance_fixtures: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -553,8 +547,7 @@ mod tests {
             arguments.filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
         let known: BTreeSet<String> =
             TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
-        let own =
-            ["--force-insecure", "--conformance-fixtures", "--x402-facilitator-token"].map(String::from);
+        let own = ["--force-insecure", "--x402-facilitator-token"].map(String::from);
         assert_eq!(flags, known.into_iter().chain(own).collect());
     }
 

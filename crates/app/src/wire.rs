@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use contracts::repo::RepoTools;
 use contracts::{Contract, Registry, RegistryError, Rooms, ToolNames};
-use dir2mcp_http::{Auth, HttpConfig, Mount, Network, RateLimit, SecretToken, TlsFiles};
+use dir2mcp_http::{
+    Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, Network, RateLimit, Refusal, Route,
+    SecretToken, Shutdown, Site, TlsFiles, Wording,
+};
 use engine::repo::{Repo, RepoConfig};
 use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
 use engine::state_dir::{self, StateDirError};
@@ -14,6 +17,7 @@ use engine::{
     ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
     ModelNames,
 };
+use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{DocType, Embedder, IndexKind};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
@@ -21,6 +25,7 @@ use providers::local::TableEmbedder;
 
 use crate::config::settings::{self, SttProvider};
 use crate::config::{Settings, files};
+use crate::exit::Exit;
 use crate::memory;
 use crate::secrets::token::Token;
 use crate::vitals::Vitals;
@@ -40,19 +45,21 @@ pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
 
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &Place::primary(settings), false)
+    open(settings, &Place::primary(settings), false, &Arc::default())
 }
 
 /// The same, for a look at what is there.
 pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &Place::primary(settings), true)
+    open(settings, &Place::primary(settings), true, &Arc::default())
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
 pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError> {
-    let primary = open_engine(settings)?;
+    // The counters of the process: all its engines share them.
+    let metrics: Arc<Metrics> = Arc::default();
+    let primary = open(settings, &Place::primary(settings), false, &metrics)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
-        Found::Own(place) => match open(settings, &place, false) {
+        Found::Own(place) => match open(settings, &place, false, &metrics) {
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
@@ -63,7 +70,12 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError>
     Ok(Arc::new(Roots::new(primary, further.collect())))
 }
 
-fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
+fn open(
+    settings: &Settings,
+    place: &Place,
+    read_only: bool,
+    metrics: &Arc<Metrics>,
+) -> Result<Arc<Engine>, EngineError> {
     let embedder: Arc<dyn Embedder> = Arc::new(TableEmbedder);
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
@@ -85,7 +97,7 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
         models: model_names(settings, embedder.as_ref()),
-        metrics: metrics(),
+        metrics: Arc::clone(metrics),
         read_only,
     };
     Ok(Arc::new(Engine::open(config, embedder)?))
@@ -96,15 +108,14 @@ pub(crate) fn mcp_server(
     settings: &Settings,
     roots: &Arc<Roots>,
     caller: CallerSource,
-    fixtures: bool,
 ) -> Result<McpServer, RegistryError> {
     let rooms = rooms(settings, roots);
     let contracts = chosen(settings, &rooms.engine);
     let registry = Registry::new(&rooms, &contracts, tool_names(settings))?;
-    Ok(McpServer::new(Arc::new(registry), McpOptions { fixtures, ..options(caller) }))
+    Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
 
-/// What the contracts stand on.
+/// What the contracts are built on.
 pub(crate) fn rooms(settings: &Settings, roots: &Arc<Roots>) -> Rooms {
     let engine = Arc::clone(&roots.engines()[0]);
     Rooms {
@@ -131,37 +142,61 @@ fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
     }
 }
 
-/// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
-pub(crate) fn mounts(
-    settings: &Settings,
-    roots: &Arc<Roots>,
-    fixtures: bool,
-) -> Result<Vec<Mount<McpServer>>, RegistryError> {
+/// What is served over HTTP: the chosen tools at the endpoint, other contracts below it, and the health checks.
+pub(crate) fn site(settings: &Settings, roots: &Arc<Roots>, shutdown: &Shutdown) -> Result<Site, Exit> {
+    let server = &settings.server;
+    let streamable = Streamable::new(StreamableConfig {
+        session_inactivity: server.session_inactivity_timeout,
+        session_max_lifetime: server.session_max_lifetime,
+        max_sessions: server.max_sessions,
+        stopping: shutdown.stopping.clone(),
+        stopped: shutdown.stopped.clone(),
+        after_burst: memory::give_back,
+        ..StreamableConfig::default()
+    })
+    .map_err(|error| Exit::config(error.to_string()))?;
     let rooms = rooms(settings, roots);
-    let path = &settings.server.mcp_path;
-    let chosen = chosen(settings, &rooms.engine);
-    let version = || vec![("mcp_version", contracts::smart::MCP_VERSION)];
-    let mut mounts = Vec::new();
-    let mut mount = |path: String, contracts: &[Contract], fixtures| -> Result<(), RegistryError> {
-        let headers = || if contracts.contains(&Contract::Smart) { version() } else { Vec::new() };
-        let options = McpOptions { fixtures, ..options(CallerSource::Http) };
+    let endpoint = |contracts: &[Contract]| -> Result<Endpoint<McpServer>, RegistryError> {
         let registry = Registry::new(&rooms, contracts, tool_names(settings))?;
+        let serve = |registry: Registry| McpServer::new(Arc::new(registry), options(CallerSource::Http));
         // Hosts that refuse dots ask for the other spelling by the URL, whatever the configuration says.
-        for (variant, names) in NAMES_BY_URL {
-            let server = McpServer::new(Arc::new(registry.respelled(*names)), options.clone());
-            mounts.push(Mount { path: path.clone(), variant: Some(variant), server, headers: headers() });
-        }
-        let server = McpServer::new(Arc::new(registry), options);
-        mounts.push(Mount { path, variant: None, server, headers: headers() });
-        Ok(())
+        let mut variants =
+            Vec::from_iter(NAMES_BY_URL.iter().map(|(query, names)| Variant {
+                query: Some(query),
+                server: serve(registry.respelled(*names)),
+            }));
+        variants.push(Variant { query: None, server: serve(registry) });
+        let is_smart = contracts.contains(&Contract::Smart);
+        let version = is_smart.then_some(("mcp_version", contracts::smart::MCP_VERSION));
+        Ok(streamable.endpoint(variants, Vec::from_iter(version)))
     };
-    mount(path.clone(), &chosen, fixtures)?;
+    let path = &server.mcp_path;
+    let below = |contract: Contract| format!("{path}/{}", contract.as_str());
+    let mut site = Site::default()
+        .vitals(Arc::new(Vitals(Arc::clone(roots))))
+        .wording(AS_JSON_RPC)
+        .response_headers(streamable::RESPONSE_HEADERS)
+        .route(mcp_route(path.clone(), endpoint(&chosen(settings, &rooms.engine))?));
     if settings.repo.is_sound {
-        mount(format!("{path}/{}", Contract::Repo.as_str()), &[Contract::Repo], false)?;
+        site = site.route(mcp_route(below(Contract::Repo), endpoint(&[Contract::Repo])?));
     }
-    mount(format!("{path}/{}", Contract::Smart.as_str()), &[Contract::Smart], false)?;
-    Ok(mounts)
+    site = site.route(mcp_route(below(Contract::Smart), endpoint(&[Contract::Smart])?));
+    Ok(site.background(streamable.look_after_sessions()))
 }
+
+fn mcp_route(path: String, endpoint: Endpoint<McpServer>) -> Route {
+    Route::new(path, endpoint).wording(AS_JSON_RPC).endless_when(streamable::is_endless).cors(Cors {
+        methods: streamable::METHODS,
+        request_headers: streamable::REQUEST_HEADERS,
+        request_header_prefix: Some(streamable::REQUEST_HEADER_PREFIX),
+        response_headers: streamable::RESPONSE_HEADERS,
+    })
+}
+
+/// How the HTTP server's own refusals look to MCP clients.
+const AS_JSON_RPC: Wording = |Refusal { status, code, message, retryable, .. }| {
+    ("application/json", streamable::word_refusal(*status, *code, message, *retryable))
+};
 
 /// How a URL asks for a spelling of the tools' names.
 const NAMES_BY_URL: &[(&str, ToolNames)] =
@@ -203,18 +238,17 @@ pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools
 pub(crate) fn http_config(
     settings: &Settings,
     token: &Token,
-    roots: &Arc<Roots>,
     addresses: Vec<SocketAddr>,
-) -> HttpConfig {
+) -> Result<HttpConfig, HttpError> {
     let server = &settings.server;
-    HttpConfig {
+    let auth: Arc<dyn Authenticate> = match &token.secret {
+        Some(secret) => Arc::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
+        None => Arc::new(Anonymous::default()),
+    };
+    Ok(HttpConfig {
         listen: server.listen.to_string(),
         addresses,
-        mcp_path: server.mcp_path.clone(),
-        auth: match &token.secret {
-            Some(secret) => Auth::bearer(SecretToken::new(secret.expose())),
-            None => Auth::None,
-        },
+        auth,
         public: server.public,
         // Decided with the settings: without --force-insecure they would not have resolved.
         allow_insecure: token.secret.is_none(),
@@ -224,9 +258,6 @@ pub(crate) fn http_config(
             .tls
             .as_ref()
             .map(|tls| TlsFiles { cert: tls.cert_file.clone(), key: tls.key_file.clone() }),
-        session_inactivity: server.session_inactivity_timeout,
-        session_max_lifetime: server.session_max_lifetime,
-        max_sessions: server.max_sessions,
         max_connections: memory::max_connections(),
         rate_limit: server
             .rate_limit
@@ -236,10 +267,9 @@ pub(crate) fn http_config(
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
-        vitals: Arc::new(Vitals(Arc::clone(roots))),
         after_burst: memory::give_back,
         ..HttpConfig::default()
-    }
+    })
 }
 
 /// What the running server may touch: its root and its certificate to read, its state directory to write. Nothing else
@@ -253,13 +283,7 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
     }
 }
 
-/// The counters of this process: all its engines share them.
-fn metrics() -> Arc<Metrics> {
-    static METRICS: std::sync::OnceLock<Arc<Metrics>> = std::sync::OnceLock::new();
-    Arc::clone(METRICS.get_or_init(Arc::default))
-}
-
-/// Who digs the text out of documents: children of this program, which may do nothing else.
+/// What extracts the text of documents: sandboxed child processes of this program.
 fn reader() -> Arc<dyn DocumentReader> {
     match std::env::current_exe() {
         Ok(program) => Arc::new(DocumentProcesses::new(program, vec![WORKER_COMMAND.into()])),

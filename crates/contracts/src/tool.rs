@@ -265,7 +265,7 @@ pub(crate) mod tests {
 
     pub(crate) fn context() -> CallContext {
         CallContext {
-            caller: Caller::Stdio,
+            caller: Caller::stdio(),
             cancel: CancellationToken::new(),
             progress: None,
             request_id: None,

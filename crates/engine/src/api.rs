@@ -16,7 +16,7 @@ pub struct Call {
 impl Call {
     /// A call from the command line, which nobody cancels but the process itself.
     pub fn cli(tool: &'static str) -> Call {
-        Call { tool, caller: Caller::Cli, cancel: CancellationToken::new() }
+        Call { tool, caller: Caller::cli(), cancel: CancellationToken::new() }
     }
 }
 

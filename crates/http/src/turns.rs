@@ -7,9 +7,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use model::Identity;
 use tokio::sync::{Notify, oneshot};
 
 use crate::unsent::Unsent;
@@ -54,7 +56,8 @@ impl Default for TurnLimits {
 /// Who asks: the holder of a credential, at an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ClientKey {
-    pub(crate) identity: Arc<str>,
+    /// `None` on routes that ask for no credential.
+    pub(crate) identity: Option<Identity>,
     pub(crate) address: IpAddr,
 }
 
@@ -62,6 +65,7 @@ pub(crate) struct Turns {
     limits: TurnLimits,
     state: Mutex<State>,
     someone_waits: Notify,
+    connections: AtomicU64,
 }
 
 #[derive(Default)]
@@ -111,7 +115,12 @@ pub(crate) struct Turn {
 
 impl Turns {
     pub(crate) fn new(limits: TurnLimits) -> Arc<Turns> {
-        Arc::new(Turns { limits, state: Mutex::default(), someone_waits: Notify::new() })
+        Arc::new(Turns {
+            limits,
+            state: Mutex::default(),
+            someone_waits: Notify::new(),
+            connections: AtomicU64::new(0),
+        })
     }
 
     /// Waits for the client's turn.
@@ -156,6 +165,11 @@ impl Turns {
                 connection.give_up();
             }
         }
+    }
+
+    /// A number that no other connection has.
+    pub(crate) fn next_connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Requests that are worked on or wait.
@@ -346,7 +360,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> ClientKey {
-        ClientKey { identity: "token".into(), address: name.parse().unwrap() }
+        ClientKey { identity: Some(Identity::new("token")), address: name.parse().unwrap() }
     }
 
     fn turns(running: usize) -> Arc<Turns> {

@@ -11,8 +11,6 @@ use crate::turns::{ClientKey, Turns};
 /// Smaller pieces are not worth counting: what the HTTP library keeps of them is bounded.
 const COUNTED: usize = 32 * 1024;
 
-static LAST_ID: AtomicU64 = AtomicU64::new(0);
-
 pub(crate) struct Unsent {
     id: u64,
     turns: Arc<Turns>,
@@ -30,7 +28,7 @@ pub(crate) struct Unsent {
 impl Unsent {
     pub(crate) fn new(turns: Arc<Turns>) -> Arc<Unsent> {
         Arc::new(Unsent {
-            id: LAST_ID.fetch_add(1, Ordering::Relaxed),
+            id: turns.next_connection(),
             turns,
             client: Mutex::default(),
             bytes: AtomicUsize::new(0),
@@ -92,7 +90,7 @@ impl Unsent {
         }
     }
 
-    /// The client took a fair piece: the time it may stand still begins again.
+    /// The client took a fair piece: the time it may leave the answer alone begins again.
     pub(crate) fn move_on(&self) {
         *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }

@@ -22,7 +22,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::envelope::{self, INVALID_PARAMS, Kind, Rejection};
-use crate::server::McpServer;
 
 /// A longer line is answered with an error and skipped, not kept.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -51,7 +50,7 @@ pub enum StdioError {
 ///
 /// Reading and writing block threads that belong to no runtime: one that waits for a line that never comes does not
 /// keep the process from ending.
-pub async fn serve_stdio(server: McpServer, cancel: CancellationToken) -> Result<(), StdioError> {
+pub async fn serve_stdio(server: impl ServerHandler, cancel: CancellationToken) -> Result<(), StdioError> {
     let (frames, incoming) = mpsc::channel(QUEUE);
     let (outgoing, lines) = mpsc::channel(QUEUE);
     let (done, written) = oneshot::channel();
@@ -68,7 +67,7 @@ pub async fn serve_stdio(server: McpServer, cancel: CancellationToken) -> Result
 /// Serves one peer over any pair of byte streams, as [`serve_stdio`] does. `grace` is how long running calls may go on
 /// after the input has ended.
 pub async fn serve_io<R, W>(
-    server: McpServer,
+    server: impl ServerHandler,
     reader: R,
     writer: W,
     grace: Duration,
@@ -92,7 +91,7 @@ where
 }
 
 async fn serve(
-    server: McpServer,
+    server: impl ServerHandler,
     incoming: mpsc::Receiver<Frame>,
     outgoing: mpsc::Sender<Vec<u8>>,
     written: impl Future<Output = io::Result<()>>,

@@ -1,6 +1,6 @@
 //! The nouns of dir2mcp, one per file, and the ports that have more than one implementation.
 //!
-//! Nothing here does I/O: no file, no clock, no socket. Every other crate speaks in these types.
+//! Nothing here does I/O: no file, no socket. Every other crate speaks in these types.
 
 pub mod caller;
 pub mod chunk;
@@ -13,6 +13,7 @@ pub mod heading;
 pub mod hit;
 pub mod ids;
 pub mod ignored;
+pub mod monotonic;
 pub mod outline;
 pub mod path;
 pub mod pointer;
@@ -25,7 +26,7 @@ pub mod span;
 pub mod spelling;
 pub mod symbol;
 
-pub use caller::Caller;
+pub use caller::{Caller, Identity, Via};
 pub use chunk::{Chunk, IndexKind};
 pub use citation::Citation;
 pub use document::{DocStatus, DocType, SourceType};
@@ -36,6 +37,7 @@ pub use heading::{Heading, Layout};
 pub use hit::{Hit, Ranked};
 pub use ids::{ChunkId, DocId, Generation, RepId, RootId};
 pub use ignored::{IgnoreRule, Ignored};
+pub use monotonic::{MonotonicClock, SystemMonotonicClock};
 pub use outline::{Definition, Outline, Uses};
 pub use path::{PathError, RelPath};
 pub use pointer::Pointer;

@@ -8,7 +8,6 @@ use mcp::CallerSource;
 use model::IndexMode;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::StdioArgs;
 use crate::config::{Loaded, Settings};
 use crate::exit::Exit;
 use crate::signals::StopSignals;
@@ -18,7 +17,7 @@ use crate::{memory, print, wire};
 /// its holds the other end open.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     let settings = &loaded.settings;
     let quiet = settings.output.quiet;
     // Standard output belongs to the protocol.
@@ -69,7 +68,7 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 Event::Progress(_) | Event::BecameWriter => {}
             }),
         );
-        let server = wire::mcp_server(settings, &roots, CallerSource::Stdio, args.conformance_fixtures)?;
+        let server = wire::mcp_server(settings, &roots, CallerSource::Stdio)?;
         let served = mcp::serve_stdio(server, stop).await;
         match lost_out.try_recv() {
             Ok(exit) => Err(exit),

@@ -56,7 +56,7 @@ pub(super) fn call(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ask = || {
         let context = CallContext {
-            caller: Caller::Cli,
+            caller: Caller::cli(),
             cancel: CancellationToken::new(),
             progress: None,
             request_id: None,

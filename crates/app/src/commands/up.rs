@@ -11,7 +11,6 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::UpArgs;
 use crate::config::{Loaded, render};
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
@@ -24,7 +23,7 @@ use crate::wire;
 
 const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     let settings = &loaded.settings;
     memory::prepare();
     memory::raise_open_files();
@@ -63,16 +62,16 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
-        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, &roots, addresses)).await?;
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, addresses)?).await?;
+        let site = wire::site(settings, &roots, bound.shutdown())?;
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
-        let mounts = wire::mounts(settings, &roots, args.conformance_fixtures)?;
         let stop = CancellationToken::new();
         let mode = IndexMode::Incremental;
         // The first question may come before the first line is printed.
         roots.engines().iter().for_each(|engine| engine.announce(mode));
-        let serving = tokio::spawn(bound.serve_mounts(mounts, stop.clone()));
+        let serving = tokio::spawn(bound.serve(site, stop.clone()));
         let held_by = engine.held_by();
         reporter.index_loaded(
             &settings.state_dir,

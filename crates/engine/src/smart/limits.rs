@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use model::{Caller, ErrorCode, Failure};
+use model::{Caller, ErrorCode, Failure, Via};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -46,10 +46,10 @@ impl Limits {
 
     pub(super) fn admit(&self, caller: &Caller, tool: &'static str, now: Instant) -> Result<(), Failure> {
         let limit = self.limits.of(tool) as usize;
-        let exempt = match caller {
-            Caller::Http { .. } => false,
-            Caller::Cli => true,
-            Caller::Stdio => !self.limits.stdio,
+        let exempt = match caller.via {
+            Via::Http => false,
+            Via::Cli => true,
+            Via::Stdio => !self.limits.stdio,
         };
         if limit == 0 || exempt {
             return Ok(());
@@ -75,10 +75,12 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
+    use model::Identity;
+
     use super::*;
 
-    fn http(address: &str) -> Caller {
-        Caller::Http { identity: "token".into(), address: address.into() }
+    fn http(last_octet: u8) -> Caller {
+        Caller::http(Identity::new("token"), [203, 0, 113, last_octet].into())
     }
 
     #[test]
@@ -88,19 +90,19 @@ mod tests {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         for call in 0..60 {
-            assert!(limits.admit(&http("a"), "searchFiles", at(call / 2)).is_ok(), "{call}");
+            assert!(limits.admit(&http(1), "searchFiles", at(call / 2)).is_ok(), "{call}");
         }
-        let refused = limits.admit(&http("a"), "searchFiles", at(59)).unwrap_err();
+        let refused = limits.admit(&http(1), "searchFiles", at(59)).unwrap_err();
         assert_eq!(refused.code, ErrorCode::RateLimitExceeded);
         assert_eq!(refused.hint.as_deref(), Some("Try again in 2 s."));
-        assert!(limits.admit(&http("b"), "searchFiles", at(59)).is_ok(), "another client");
-        assert!(limits.admit(&http("a"), "openFile", at(59)).is_ok(), "another tool");
-        assert!(limits.admit(&http("a"), "searchFiles", at(60)).is_ok(), "the first one is a minute old");
-        assert!(limits.admit(&http("a"), "searchFiles", at(60)).is_ok());
-        assert!(limits.admit(&http("a"), "searchFiles", at(60)).is_err());
+        assert!(limits.admit(&http(2), "searchFiles", at(59)).is_ok(), "another client");
+        assert!(limits.admit(&http(1), "openFile", at(59)).is_ok(), "another tool");
+        assert!(limits.admit(&http(1), "searchFiles", at(60)).is_ok(), "the first one is a minute old");
+        assert!(limits.admit(&http(1), "searchFiles", at(60)).is_ok());
+        assert!(limits.admit(&http(1), "searchFiles", at(60)).is_err());
         for _ in 0..100 {
-            assert!(limits.admit(&Caller::Stdio, "searchFiles", at(60)).is_ok());
-            assert!(limits.admit(&http("a"), "listRoots", at(60)).is_ok());
+            assert!(limits.admit(&Caller::stdio(), "searchFiles", at(60)).is_ok());
+            assert!(limits.admit(&http(1), "listRoots", at(60)).is_ok());
         }
     }
 }
