@@ -6,7 +6,6 @@ pub mod caller;
 pub mod chunk;
 pub mod citation;
 pub mod document;
-pub mod embed;
 pub mod failure;
 pub mod hash;
 pub mod heading;
@@ -16,6 +15,7 @@ pub mod ignored;
 pub mod outline;
 pub mod path;
 pub mod pointer;
+pub mod ports;
 pub mod progress;
 pub mod query;
 pub mod reference;
@@ -29,7 +29,6 @@ pub use caller::Caller;
 pub use chunk::{Chunk, IndexKind};
 pub use citation::Citation;
 pub use document::{DocStatus, DocType, SourceType};
-pub use embed::{EmbedError, Embedder};
 pub use failure::{ErrorCode, Failure};
 pub use hash::ContentHash;
 pub use heading::{Heading, Layout};
@@ -39,6 +38,10 @@ pub use ignored::{IgnoreRule, Ignored};
 pub use outline::{Definition, Outline, Uses};
 pub use path::{PathError, RelPath};
 pub use pointer::Pointer;
+pub use ports::{
+    EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider, LocalEmbedder, ProviderError, ProviderErrorKind,
+    Purpose,
+};
 pub use progress::{IndexMode, Progress};
 pub use query::{Filter, IndexChoice, IndexUsed, Query};
 pub use reference::{Import, Reference, ReferenceKind};
