@@ -70,7 +70,7 @@ pub(crate) fn search(root: &Path, state: &Path, queries: &[String]) -> Result<To
 fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) -> Result<Took, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(crate::text)?;
     let config = EngineConfig { weights, ..config(root, state) };
-    let engine = Engine::open(config, Arc::new(TableEmbedder)).map_err(|e| e.to_string())?;
+    let engine = Engine::open(config, TableEmbedder.into()).map_err(|e| e.to_string())?;
     let call = Call::cli("search");
     let mut took = Took::default();
     let mut answers = DefaultHasher::new();
@@ -97,7 +97,7 @@ fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) 
 /// The defaults of the configuration; what concerns indexing is not used.
 fn config(root: &Path, state: &Path) -> EngineConfig {
     let embedder = TableEmbedder;
-    let model = |kind| model::Embedder::model(&embedder, kind).to_owned();
+    let model = |kind| model::LocalEmbedder::model(&embedder, kind).to_owned();
     EngineConfig {
         root: root.to_owned(),
         state_dir: state.to_owned(),

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use index::{Access, Batch, DocChange, Index, NewRep, Open, Snapshot};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, Embedder, Heading, IndexKind, Ranked, RepType,
+    Chunk, ChunkId, ContentHash, DocStatus, DocType, Heading, IndexKind, LocalEmbedder, Ranked, RepType,
     SourceType, Span,
 };
 use providers::local::TableEmbedder;
@@ -35,7 +34,7 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<(), Stri
     let index = Index::open(Open {
         dir,
         access: Access::Writer,
-        embedder: Arc::new(TableEmbedder),
+        embedding: TableEmbedder.into(),
         root: "passages".to_owned(),
     })
     .map_err(|error| error.to_string())?;
@@ -176,7 +175,7 @@ impl Text {
             .collect();
         let step = (comments.len() / QUESTIONS).max(1);
         let questions = comments.iter().step_by(step).take(QUESTIONS);
-        questions.filter_map(|text| TableEmbedder.embed_query(IndexKind::Code, text).ok()).collect()
+        questions.map(|text| TableEmbedder.embed_query(IndexKind::Code, text)).collect()
     }
 }
 

@@ -19,7 +19,7 @@ use engine::{
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
-use model::{DocType, Embedder, IndexKind};
+use model::{DocType, EmbeddingProvider, IndexKind};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
@@ -76,7 +76,7 @@ fn open(
     read_only: bool,
     metrics: &Arc<Metrics>,
 ) -> Result<Arc<Engine>, EngineError> {
-    let embedder: Arc<dyn Embedder> = Arc::new(TableEmbedder);
+    let embedding = EmbeddingProvider::from(TableEmbedder);
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
         root: place.root.clone(),
@@ -96,11 +96,11 @@ fn open(
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
-        models: model_names(settings, embedder.as_ref()),
+        models: model_names(settings, &embedding),
         metrics: Arc::clone(metrics),
         read_only,
     };
-    Ok(Arc::new(Engine::open(config, embedder)?))
+    Ok(Arc::new(Engine::open(config, embedding)?))
 }
 
 /// The MCP server of the chosen tools over the roots.
@@ -366,15 +366,15 @@ fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
 }
 
 /// The names that `corpus.json` and `dir2mcp.stats` show: what is in use, not what could be.
-fn model_names(settings: &Settings, embedder: &dyn Embedder) -> ModelNames {
+fn model_names(settings: &Settings, embedding: &EmbeddingProvider) -> ModelNames {
     let models = &settings.models;
     let (stt_provider, stt_model) = match models.stt {
         SttProvider::Mistral => ("mistral", &models.stt_mistral_model),
         SttProvider::Elevenlabs => ("elevenlabs", &models.stt_elevenlabs_model),
     };
     ModelNames {
-        embed_text: embedder.model(IndexKind::Text).to_owned(),
-        embed_code: embedder.model(IndexKind::Code).to_owned(),
+        embed_text: embedding.model(IndexKind::Text).to_owned(),
+        embed_code: embedding.model(IndexKind::Code).to_owned(),
         ocr: models.ocr_model.clone(),
         stt_provider: stt_provider.to_owned(),
         stt_model: stt_model.clone(),

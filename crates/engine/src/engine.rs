@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use discover::WalkOptions;
 use index::{Access, Index, IndexError, Snapshot};
 use ingest::{ArchiveMode, ChunkOptions, Counters, DocumentReader, IngestError};
-use model::{Embedder, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
+use model::{EmbeddingProvider, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
 use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
-use retrieve::{Breakdown, CompiledFilter, RankOptions, Weights};
+use retrieve::{Breakdown, CompiledFilter, QueryEmbedder, QueryVectors, RankOptions, Weights};
 
 use crate::answers::{Answer, Answers};
 use crate::api::{
@@ -20,6 +20,7 @@ use crate::api::{
     Stats,
 };
 use crate::corpus::{Corpus, read_corpus};
+use crate::embedding::{self, EmbeddingThread};
 use crate::lock::{Attempt, WriterLock};
 use crate::metrics::Metrics;
 use crate::open_file::{Door, open_file};
@@ -101,7 +102,9 @@ pub struct Engine {
 pub(crate) struct Shared {
     pub(crate) config: EngineConfig,
     pub(crate) guard: Guard,
-    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) embedding: EmbeddingProvider,
+    query_embedder: QueryEmbedder,
+    pub(crate) embedding_thread: EmbeddingThread,
     pub(crate) counters: Arc<Counters>,
     pub(crate) stopping: AtomicBool,
     /// A whole pass has ended, now or in an earlier life.
@@ -124,18 +127,18 @@ struct Role {
 
 impl Engine {
     /// Opens the root, the policy and the index. Becomes the writer unless another process is.
-    pub fn open(config: EngineConfig, embedder: Arc<dyn Embedder>) -> Result<Engine, EngineError> {
+    pub fn open(config: EngineConfig, embedding: EmbeddingProvider) -> Result<Engine, EngineError> {
         let root = Root::open(&config.root)
             .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
         let policy = Policy::new(config.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
-            let index = open_index(&config, &guard, &embedder, Access::Reader)?;
+            let index = open_index(&config, &guard, &embedding, Access::Reader)?;
             Role { index: Arc::new(index), lock: None, holder: String::new() }
         } else {
             state_dir::claim(guard.root().path(), &config.state_dir)?;
-            take_role(&config, &guard, &embedder)?
+            take_role(&config, &guard, &embedding)?
         };
         let counters = Arc::new(Counters::default());
         let counts = counted(&role.index)?;
@@ -144,7 +147,9 @@ impl Engine {
         let shared = Shared {
             config,
             guard,
-            embedder,
+            query_embedder: QueryEmbedder::new(embedding.clone()),
+            embedding,
+            embedding_thread: EmbeddingThread::default(),
             counters,
             stopping: AtomicBool::new(false),
             built: AtomicBool::new(is_built),
@@ -201,6 +206,7 @@ impl Engine {
             // Not into what is there, of which nobody knows what is wrong with it.
             IndexMode::Full => worker::build_again(&self.shared, &on_event)?,
         }
+        embedding::embed_now(&self.shared, &on_event);
         Ok(IndexingOutcome::Done(self.progress()))
     }
 
@@ -237,6 +243,7 @@ impl Engine {
             leave(thread, "indexing", STOP_WAIT);
         }
         self.shared.outliner.stop();
+        self.shared.embedding_thread.stop();
     }
 
     /// Keeps outlines from now on: questions across files are answered faster.
@@ -504,7 +511,7 @@ impl Shared {
     /// An empty index beside the present one, and where it is.
     pub(crate) fn begin_rebuild(&self) -> Result<Index, IndexError> {
         let dir = index::rebuild_dir(&self.config.state_dir)?;
-        open_index_in(dir, &self.config, &self.guard, &self.embedder, Access::Writer)
+        open_index_in(dir, &self.config, &self.guard, &self.embedding, Access::Writer)
     }
 
     /// Puts the index that was built beside the present one in its place.
@@ -512,14 +519,14 @@ impl Shared {
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         role.index.retire();
         index::install_rebuilt(&self.config.state_dir)?;
-        let index = open_index(&self.config, &self.guard, &self.embedder, Access::Writer)?;
+        let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
         role.index = Arc::new(index);
         Ok(())
     }
 
     /// The writer has put another index in the place of the one that was opened.
     fn reopened(&self, old: Arc<Index>) -> Arc<Index> {
-        let opened = match open_index(&self.config, &self.guard, &self.embedder, Access::Reader) {
+        let opened = match open_index(&self.config, &self.guard, &self.embedding, Access::Reader) {
             Ok(index) => Arc::new(index),
             Err(error) => {
                 tracing::warn!(%error, "the new index cannot be opened yet");
@@ -539,7 +546,7 @@ impl Shared {
         let Attempt::Held(lock) = WriterLock::try_acquire(&self.config.state_dir).map_err(state)? else {
             return Ok(false);
         };
-        let index = open_index(&self.config, &self.guard, &self.embedder, Access::Writer)?;
+        let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
         self.counters.set_totals(&counted(&index)?);
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         *role = Role { index: Arc::new(index), lock: Some(lock), holder: String::new() };
@@ -598,8 +605,12 @@ impl Shared {
         let shared = Arc::clone(self);
         blocking(call, move || {
             let found = shared.search(&snapshot, &query)?;
+            let by_words_only = found.vector_error.is_some();
             let answer = Arc::new(Answer { index_used: found.index_used, hits: found.hits.into() });
-            shared.answers.put(snapshot.id(), query, Arc::clone(&answer));
+            // The provider may be back for the next one who asks.
+            if !by_words_only {
+                shared.answers.put(snapshot.id(), query, Arc::clone(&answer));
+            }
             Ok(answer)
         })
         .await
@@ -609,10 +620,18 @@ impl Shared {
     fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
         let options =
             RankOptions { oversample: self.config.oversample, weights: self.config.weights, view: None };
-        let answer =
-            retrieve::search(snapshot, self.embedder.as_ref(), query, &options, &|path| self.allows(path))?;
+        let vectors = self.query_vectors(&query.text);
+        let answer = retrieve::search(snapshot, &vectors, query, &options, &|path| self.allows(path))?;
         self.check_files()?;
         Ok(answer)
+    }
+
+    /// The vectors of a question; waits for a provider no longer than a question may. For threads on which a call does its
+    /// work: they may block.
+    pub(crate) fn query_vectors(&self, text: &str) -> QueryVectors {
+        self.query_embedder
+            .local_vectors(text)
+            .unwrap_or_else(|| tokio::runtime::Handle::current().block_on(self.query_embedder.vectors(text)))
     }
 
     /// Fails where a file of the index was cut while it was read: an answer from it could be wrong. It is repaired within
@@ -668,7 +687,7 @@ impl Shared {
 fn take_role(
     config: &EngineConfig,
     guard: &Guard,
-    embedder: &Arc<dyn Embedder>,
+    embedding: &EmbeddingProvider,
 ) -> Result<Role, EngineError> {
     let state = |source| EngineError::State { path: config.state_dir.clone(), source };
     let started = Instant::now();
@@ -677,7 +696,7 @@ fn take_role(
             Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
             Attempt::Busy { holder } => (Access::Reader, None, holder),
         };
-        match open_index(config, guard, embedder, access) {
+        match open_index(config, guard, embedding, access) {
             Ok(index) => return Ok(Role { index: Arc::new(index), lock, holder }),
             Err(IndexError::Missing { .. }) if lock.is_none() && started.elapsed() < NEW_INDEX_WAIT => {
                 std::thread::sleep(NEW_INDEX_POLL);
@@ -698,23 +717,23 @@ fn counted(index: &Index) -> Result<index::Counts, IndexError> {
 fn open_index(
     config: &EngineConfig,
     guard: &Guard,
-    embedder: &Arc<dyn Embedder>,
+    embedding: &EmbeddingProvider,
     access: Access,
 ) -> Result<Index, IndexError> {
-    open_index_in(config.state_dir.clone(), config, guard, embedder, access)
+    open_index_in(config.state_dir.clone(), config, guard, embedding, access)
 }
 
 fn open_index_in(
     dir: PathBuf,
     config: &EngineConfig,
     guard: &Guard,
-    embedder: &Arc<dyn Embedder>,
+    embedding: &EmbeddingProvider,
     access: Access,
 ) -> Result<Index, IndexError> {
     let index = Index::open(index::Open {
         dir,
         access,
-        embedder: Arc::clone(embedder),
+        embedding: embedding.clone(),
         root: guard.root().path().display().to_string(),
     })?;
     if matches!(access, Access::Writer) {

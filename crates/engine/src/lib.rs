@@ -6,6 +6,7 @@ pub mod api;
 mod audit;
 mod corpus;
 mod document_processes;
+mod embedding;
 mod engine;
 mod lock;
 mod metrics;

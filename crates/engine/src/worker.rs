@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Pause before a damaged index is built once more, should building it again not have helped.
 const MEND_EVERY: Duration = Duration::from_secs(60);
 /// `corpus.json` is rewritten this often while a job runs.
-const CORPUS_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const CORPUS_EVERY: Duration = Duration::from_secs(2);
 
 /// What the background work tells the process around it.
 #[derive(Debug, Clone)]
@@ -82,6 +82,7 @@ pub(crate) fn spawn(
     let (sender, receiver) = mpsc::channel();
     let waker = Waker(sender);
     let inner = waker.clone();
+    shared.embedding_thread.start(&shared, &on_event);
     let thread = std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
         let asked = RefCell::default();
         Worker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
@@ -156,6 +157,7 @@ fn job(
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
     shared.outliner.wake();
+    shared.embedding_thread.wake();
     outcome
 }
 
@@ -163,6 +165,8 @@ fn rebuild(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError
     let build = || -> Result<(), IngestError> {
         let fresh = Arc::new(shared.begin_rebuild()?);
         ingest(shared, &fresh, on_event).scan(IndexMode::Full, &shared.stopping)?;
+        fresh.adopt_vectors(&shared.index())?;
+        fresh.publish()?;
         fresh.check()?;
         fresh.verify()?;
         // Closed, so that its log is folded back: `fresh` is the last to hold it.
@@ -454,6 +458,7 @@ impl Worker {
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
                 shared.counters.finish();
                 shared.outliner.wake();
+                shared.embedding_thread.wake();
                 outcome
             }
         }
@@ -491,6 +496,7 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
                 inner.write_corpus();
                 *last = Instant::now();
             }
+            inner.embedding_thread.wake();
             (on_event)(Event::Progress(inner.progress()));
         }
         IngestEvent::FileError { path, message } => (on_event)(Event::FileError { path, message }),

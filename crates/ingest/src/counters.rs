@@ -27,6 +27,8 @@ pub struct Counters {
     /// Files and folders by the rule that left them out.
     ignored: Mutex<BTreeMap<IgnoreRule, (u64, u64)>>,
     notes: Mutex<Vec<String>>,
+    /// Why some passages have no vector yet.
+    embedding_note: Mutex<Option<String>>,
     searchable: AtomicU64,
     not_searchable: AtomicU64,
     representations: AtomicU64,
@@ -52,6 +54,7 @@ impl Default for Counters {
             not_searchable: AtomicU64::new(0),
             ignored: Mutex::default(),
             notes: Mutex::default(),
+            embedding_note: Mutex::default(),
             representations: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             embedded: AtomicU64::new(0),
@@ -80,7 +83,7 @@ impl Counters {
             read: self.read.load(Relaxed),
             to_read: self.walked.load(Relaxed).then(|| self.to_read.load(Relaxed)),
             ignored: self.ignored(),
-            notes: lock(&self.notes).clone(),
+            notes: lock(&self.notes).iter().chain(&*lock(&self.embedding_note)).cloned().collect(),
         }
     }
 
@@ -204,6 +207,19 @@ impl Counters {
         let is_news = *last != notes;
         *last = notes;
         is_news
+    }
+
+    /// Takes over why some passages have no vector yet, if so; whether that is news.
+    pub fn set_embedding_note(&self, note: Option<String>) -> bool {
+        let mut last = lock(&self.embedding_note);
+        let is_news = *last != note;
+        *last = note;
+        is_news
+    }
+
+    /// So many more chunks have a vector.
+    pub fn add_embedded(&self, chunks: u64) {
+        self.embedded.fetch_add(chunks, Relaxed);
     }
 
     /// Moves the totals by one batch. A replaced representation counts as a new one until the next

@@ -6,7 +6,6 @@ pub mod caller;
 pub mod chunk;
 pub mod citation;
 pub mod document;
-pub mod embed;
 pub mod failure;
 pub mod hash;
 pub mod heading;
@@ -17,6 +16,7 @@ pub mod monotonic;
 pub mod outline;
 pub mod path;
 pub mod pointer;
+pub mod ports;
 pub mod progress;
 pub mod query;
 pub mod reference;
@@ -30,7 +30,6 @@ pub use caller::{Caller, Identity, Via};
 pub use chunk::{Chunk, IndexKind};
 pub use citation::Citation;
 pub use document::{DocStatus, DocType, SourceType};
-pub use embed::{EmbedError, Embedder};
 pub use failure::{ErrorCode, Failure};
 pub use hash::ContentHash;
 pub use heading::{Heading, Layout};
@@ -41,6 +40,10 @@ pub use monotonic::{MonotonicClock, SystemMonotonicClock};
 pub use outline::{Definition, Outline, Uses};
 pub use path::{PathError, RelPath};
 pub use pointer::Pointer;
+pub use ports::{
+    EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider, LocalEmbedder, ProviderError, ProviderErrorKind,
+    Purpose,
+};
 pub use progress::{IndexMode, Progress};
 pub use query::{Filter, IndexChoice, IndexUsed, Query};
 pub use reference::{Import, Reference, ReferenceKind};

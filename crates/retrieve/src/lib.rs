@@ -1,7 +1,7 @@
 //! From a question to cited hits: route, candidates by words and by vector, fusion, snippets, extractive answers.
 //!
 //! Pure logic over one [`index::Snapshot`]: no file, no clock, no randomness. Two equal snapshots answer the
-//! same question with the same bytes.
+//! same question with the same bytes. Only [`QueryEmbedder`], which runs before a search, may wait for something outside.
 
 pub mod answer;
 mod breakdown;
@@ -18,6 +18,7 @@ mod named;
 pub mod operators;
 pub mod parse;
 pub mod place;
+mod query_vector;
 pub mod route;
 pub mod search;
 pub mod snippet;
@@ -34,6 +35,7 @@ pub use bundle::{
     Bundle, Bundler, Deterministic, Passage, Repository, Selection, Skip, Skipped, Source, Task, Why,
 };
 pub use filter::{CompiledFilter, View};
+pub use query_vector::{QueryEmbedder, QueryVectors};
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};

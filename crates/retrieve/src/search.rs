@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use index::Snapshot;
 use index::tokens::name_token;
-use model::{EmbedError, Embedder, ErrorCode, Failure, Hit, IndexKind, IndexUsed, Query};
+use model::{ErrorCode, Failure, Hit, IndexKind, IndexUsed, ProviderError, Query};
 
 use crate::breakdown::Breakdown;
 use crate::candidates::{Candidate, Leads, Question, choose, gather, look_up};
@@ -14,6 +14,7 @@ use crate::fuse::{Scored, TermWeights, rank, words_at};
 use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
+use crate::query_vector::QueryVectors;
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{cut_out, room};
 use crate::standing::{Lead, Scale, Standing};
@@ -49,18 +50,18 @@ pub struct SearchAnswer {
     /// Only the beginning of the query was used: it was longer than [`crate::parse::MAX_QUERY_BYTES`] or had
     /// more words than are searched for.
     pub query_truncated: bool,
-    /// The query could not be embedded; the hits were found by words alone.
-    pub vector_error: Option<EmbedError>,
+    /// Why the query could not be embedded: the hits were found by words alone.
+    pub vector_error: Option<ProviderError>,
 }
 
-/// Answers from one snapshot. `allows` has the last word on every path: the policy may have changed since it was
+/// Answers from one snapshot. `vectors` are those of the query's text ([`crate::QueryEmbedder`]). `allows` has the last word on every path: the policy may have changed since it was
 /// indexed.
 ///
 /// The order of the hits does not depend on how many are wanted: the hits for `k` are the first of those for any larger
 /// number.
 pub fn search(
     snapshot: &Snapshot,
-    embedder: &dyn Embedder,
+    vectors: &QueryVectors,
     query: &Query,
     options: &RankOptions,
     allows: &(dyn Fn(&str) -> bool + Sync),
@@ -76,8 +77,7 @@ pub fn search(
     let required = required_name(&parsed).filter(|name| name_token(name).is_some_and(|t| snapshot.knows(&t)));
     let question = Question {
         snapshot,
-        embedder,
-        text: &operators.text,
+        vectors,
         parsed: &parsed,
         matcher: &matcher,
         unwanted: unwanted.as_ref(),
@@ -92,8 +92,7 @@ pub fn search(
     let kinds: &[IndexKind] =
         if routed.is_open() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
     let in_parallel = kinds.iter().all(|kind| snapshot.live_chunks(*kind) >= LARGE);
-    let mut leads = each(kinds.iter().copied(), in_parallel, |kind| gather(&question, kind))?;
-    let vector_error = leads.iter_mut().find_map(|leads| leads.vector_error.take());
+    let leads = each(kinds.iter().copied(), in_parallel, |kind| gather(&question, kind))?;
     let in_code = kinds.iter().zip(&leads).any(|(kind, leads)| *kind == IndexKind::Code && !leads.is_empty());
     let most_held = leads.iter().map(|leads| leads.held).fold(0.0_f32, f32::max);
     let best_cosine = leads.iter().map(|leads| leads.best_cosine).fold(0.0_f32, f32::max);
@@ -122,6 +121,7 @@ pub fn search(
     let shown = ranked.into_iter().enumerate().map(|(rank, scored)| show(scored, rank, &terms));
     let (hits, breakdowns) = shown.unzip();
     let query_truncated = parsed.truncated;
+    let vector_error = vectors.error().cloned();
     Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
 }
 

@@ -1,5 +1,6 @@
 //! What tests from outside need: a folder from one string, the built binary as a child process, and a client
-//! for both eras of the protocol over HTTP and stdio. It knows nothing of the crates inside the binary.
+//! for both eras of the protocol over HTTP and stdio. Of the crates inside the binary it knows only `model`, for stand-ins
+//! behind its ports.
 //!
 //! Nothing here sleeps: every wait is a wait for output, with a deadline.
 
@@ -7,6 +8,7 @@
 
 pub mod build;
 mod client;
+mod embedder;
 mod folder;
 mod hanging;
 mod http;
@@ -19,6 +21,7 @@ mod stdio;
 mod tree;
 
 pub use client::{Client, Era, LEGACY, MODERN, Reply, ToolReply, initialize_params, modern_meta};
+pub use embedder::{Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited};
 pub use folder::Folder;
 pub use hanging::HangingFiles;
 pub use http::{Connection, Request, Response};

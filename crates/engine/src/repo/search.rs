@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{DocType, EmbedError, Embedder, ErrorCode, Failure, IndexKind, Pointer, Query, RelPath, Span};
-use retrieve::{RankOptions, View, Weights};
+use model::{DocType, ErrorCode, Failure, Pointer, Query, RelPath, Span};
+use retrieve::{QueryVectors, RankOptions, View, Weights};
 
 use super::Repo;
 use super::files::shown;
@@ -95,11 +95,11 @@ pub(super) fn find(
         weights: weights(shared.config.weights, retrieval),
         view: Some(View::new(move |path| RelPath::from_walk(path).is_ok_and(|path| shows.shows(&path)))),
     };
-    let embedder: &dyn Embedder = match retrieval {
-        Retrieval::Words => &NoVectors,
-        Retrieval::Hybrid | Retrieval::Meaning => shared.embedder.as_ref(),
+    let vectors = match retrieval {
+        Retrieval::Words => QueryVectors::none(),
+        Retrieval::Hybrid | Retrieval::Meaning => shared.query_vectors(&query.text),
     };
-    let answer = retrieve::search(&snapshot, embedder, query, &options, &|path| shared.allows(path))?;
+    let answer = retrieve::search(&snapshot, &vectors, query, &options, &|path| shared.allows(path))?;
     shared.check_files()?;
     let mut states = HashMap::new();
     let mut hits = Vec::with_capacity(answer.hits.len());
@@ -159,25 +159,4 @@ fn weights(weights: Weights, retrieval: Retrieval) -> Weights {
         Retrieval::Meaning => 1.0,
     };
     Weights { vector_share_text: share, vector_share_code: share, vector_share_symbol: share, ..weights }
-}
-
-/// Says that there are no vectors.
-struct NoVectors;
-
-impl Embedder for NoVectors {
-    fn model(&self, _: IndexKind) -> &str {
-        "none"
-    }
-
-    fn dimensions(&self, _: IndexKind) -> usize {
-        0
-    }
-
-    fn embed(&self, _: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(vec![Vec::new(); texts.len()])
-    }
-
-    fn is_costly(&self) -> bool {
-        false
-    }
 }

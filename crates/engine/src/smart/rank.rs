@@ -7,7 +7,7 @@ use index::{Holder, Snapshot};
 use model::{ChunkId, DocStatus, DocType, Failure, Filter, IndexChoice, Query};
 use retrieve::operators::Operators;
 use retrieve::parse::{Parsed, Vocabulary};
-use retrieve::{CompiledFilter, RankOptions, View};
+use retrieve::{CompiledFilter, QueryVectors, RankOptions, View};
 
 use super::search::{Asked, ext_of};
 use crate::engine::Shared;
@@ -140,6 +140,8 @@ pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure
     let operators = Operators::read(&asked.text);
     let mut matches = Vec::new();
     let mut is_subject = Vec::new();
+    // All roots have the same embedder.
+    let mut vectors = None;
     for moment in moments {
         let parsed = moment.parsed(&operators.text);
         let shown = moment.shown(asked, &operators)?;
@@ -150,7 +152,8 @@ pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure
                 matches.extend(newest(moment, &shown)?);
             }
         } else {
-            matches.extend(found(moment, &parsed, asked, &shown)?);
+            let vectors = vectors.get_or_insert_with(|| moment.shared.query_vectors(&asked.text));
+            matches.extend(found(moment, &parsed, asked, vectors, &shown)?);
         }
     }
     let mut files = if is_subject.is_empty() { all_alike(matches) } else { weighed(matches, &is_subject) };
@@ -175,7 +178,13 @@ fn newest(moment: &Moment, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
 }
 
 /// The files of one root that hold a word of the question or mean the same.
-fn found(moment: &Moment, parsed: &Parsed, asked: &Asked, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
+fn found(
+    moment: &Moment,
+    parsed: &Parsed,
+    asked: &Asked,
+    vectors: &QueryVectors,
+    shown: &Arc<Shown>,
+) -> Result<Vec<Match>, Failure> {
     let shared = &moment.shared;
     let view = Arc::clone(shown);
     let options = RankOptions {
@@ -186,9 +195,7 @@ fn found(moment: &Moment, parsed: &Parsed, asked: &Asked, shown: &Arc<Shown>) ->
     };
     let query =
         Query { text: asked.text.clone(), k: RANKED, index: IndexChoice::Both, filter: Filter::default() };
-    let answer = retrieve::search(&moment.snapshot, shared.embedder.as_ref(), &query, &options, &|path| {
-        shared.allows(path)
-    })?;
+    let answer = retrieve::search(&moment.snapshot, vectors, &query, &options, &|path| shared.allows(path))?;
     shared.check_files()?;
     let words: Vec<Vec<String>> = parsed
         .content_terms()

@@ -3,6 +3,7 @@
 
 mod birth;
 mod document;
+mod embeddings;
 mod extras;
 mod outlines;
 mod read;
@@ -23,11 +24,13 @@ use self::sealed::Layer;
 use crate::error::IndexError;
 
 pub(crate) use birth::{DAMAGED, remove_companions, set_aside, sync};
+pub(crate) use embeddings::StoredVector;
+pub use embeddings::{NewVector, PendingChunk};
 pub use outlines::Unoutlined;
 pub(crate) use read::ReplayRow;
 pub use read::{Counts, DocumentRow, StoredChunk};
 pub(crate) use text::Unpacker;
-pub(crate) use write::{Added, Embedded, Outcome};
+pub(crate) use write::{Added, Outcome};
 
 pub(crate) const FILE_NAME: &str = "meta.sqlite";
 

@@ -385,55 +385,6 @@ impl Catalog {
         })
     }
 
-    /// Live chunks that still need a vector: at most `limit`, with their texts' hashes.
-    pub(crate) fn pending_chunks(
-        &self,
-        kind: IndexKind,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<(ChunkId, Vec<u8>, String)>, IndexError> {
-        self.try_with_reader(|reader| {
-            let Reader { conn, unpacker } = reader;
-            let sqlite = |error| self.error(error);
-            let mut statement = conn
-                .prepare_cached(
-                    "SELECT chunk_id, text_hash, text FROM chunks \
-                     WHERE embedding_status <> 'ok' AND embedding_status = 'pending' AND deleted = 0 \
-                     AND index_kind = ?1 AND chunk_id > ?2 ORDER BY chunk_id LIMIT ?3",
-                )
-                .map_err(sqlite)?;
-            let mut rows = statement.query((kind.as_str(), after, limit as i64)).map_err(sqlite)?;
-            let mut pending = Vec::new();
-            while let Some(row) = rows.next().map_err(sqlite)? {
-                let packed = row.get_ref(2).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
-                let text = unpacker.unpack(conn, packed).map_err(|detail| self.corrupt(detail))?;
-                pending.push((ChunkId(row.get(0).map_err(sqlite)?), row.get(1).map_err(sqlite)?, text));
-            }
-            Ok(pending)
-        })
-    }
-
-    /// A vector that was bought earlier for the same text and model.
-    pub(crate) fn bought_vector(
-        &self,
-        model: &str,
-        text_hash: &[u8],
-    ) -> Result<Option<Vec<f32>>, IndexError> {
-        self.with_reader(|reader| {
-            reader
-                .conn
-                .prepare_cached("SELECT vector FROM embeddings WHERE model = ?1 AND text_hash = ?2")?
-                .query_row((model, text_hash), |row| {
-                    let bytes = row.get_ref(0)?.as_blob()?;
-                    Ok(bytes
-                        .chunks_exact(4)
-                        .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
-                        .collect())
-                })
-                .optional()
-        })
-    }
-
     /// Calls `take` with `doc_id`, path and type of every document that changed after a generation.
     pub(crate) fn document_names(
         &self,

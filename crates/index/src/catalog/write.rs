@@ -32,19 +32,12 @@ pub(crate) struct Added {
     pub(crate) replaces: bool,
 }
 
-/// A vector that was paid for, or the reason why there is none.
-pub(crate) struct Embedded {
-    pub(crate) id: ChunkId,
-    pub(crate) text_hash: Vec<u8>,
-    pub(crate) result: Result<Vec<f32>, String>,
-}
-
 impl Catalog {
     /// Applies all changes, or none. `embedding_status` is what new chunks of each kind are marked with.
     ///
-    /// It is `ok` where a vector is a cheap function of the text: the vector is made right after the commit,
-    /// again by the next replay if a crash comes between, and a failure is recorded then, so that no second
-    /// update of every row is needed. It is `pending` where vectors are bought, or not made at all.
+    /// It is `ok` where a local embedder makes the vector right after the commit, and again in the next replay if a
+    /// crash comes between, so that no second update of every row is needed. It is `pending` where vectors are bought
+    /// later, or not made at all.
     pub(crate) fn apply(&self, batch: &Batch, embedding_status: [&str; 2]) -> Result<Outcome, IndexError> {
         let mut guard = self.writer()?;
         let writer = &mut *guard;
@@ -88,82 +81,6 @@ impl Catalog {
         Ok(outcome)
     }
 
-    /// Notes bought vectors, for good, and the failures. The chunks count as changed, because the vector
-    /// index has to take them up.
-    pub(crate) fn store_embeddings(&self, model: &str, embedded: &[Embedded]) -> Result<u64, IndexError> {
-        self.update(|tx, generation| {
-            let mut keep = tx.prepare_cached(
-                "INSERT INTO embeddings (model, text_hash, vector) VALUES (?1, ?2, ?3) \
-                 ON CONFLICT DO UPDATE SET vector = excluded.vector",
-            )?;
-            let mut mark = tx.prepare_cached(
-                "UPDATE chunks SET embedding_status = ?2, embedding_error = ?3, generation = ?4 \
-                 WHERE chunk_id = ?1 AND deleted = 0",
-            )?;
-            for one in embedded {
-                match &one.result {
-                    Ok(vector) => {
-                        let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
-                        keep.execute((model, &one.text_hash, bytes))?;
-                        mark.execute((one.id.0, "ok", None::<&str>, generation as i64))?;
-                    }
-                    Err(error) => {
-                        mark.execute((one.id.0, "error", Some(error), generation as i64))?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Records that these chunks have no vector and why. Nothing a derived index holds changes by it.
-    pub(crate) fn mark_unembedded(&self, chunks: &[(ChunkId, String)]) -> Result<(), IndexError> {
-        let mut writer = self.writer()?;
-        writer
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|tx| {
-                for (id, error) in chunks {
-                    tx.prepare_cached(
-                        "UPDATE chunks SET embedding_status = 'error', embedding_error = ?2 WHERE chunk_id = ?1",
-                    )?
-                    .execute((id.0, error))?;
-                }
-                tx.commit()
-            })
-            .map_err(|error| self.error(error))
-    }
-
-    /// Has these chunks embedded again: their vector was lost.
-    pub(crate) fn mark_pending(&self, chunks: &[ChunkId]) -> Result<(), IndexError> {
-        let mut writer = self.writer()?;
-        writer
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|tx| {
-                for id in chunks {
-                    tx.prepare_cached("UPDATE chunks SET embedding_status = 'pending' WHERE chunk_id = ?1")?
-                        .execute([id.0])?;
-                }
-                tx.commit()
-            })
-            .map_err(|error| self.error(error))
-    }
-
-    /// Marks all chunks of a kind as embedded, because their vectors are about to be made anew.
-    pub(crate) fn reset_embeddings(&self, kind: IndexKind) -> Result<(), IndexError> {
-        let writer = self.writer()?;
-        writer
-            .conn
-            .execute(
-                "UPDATE chunks SET embedding_status = 'ok', embedding_error = NULL \
-                 WHERE embedding_status <> 'ok' AND index_kind = ?1",
-                [kind.as_str()],
-            )
-            .map_err(|error| self.error(error))?;
-        Ok(())
-    }
-
     /// Removes all tombstones. Only when no derived index knows the chunks any more.
     pub(crate) fn purge(&self) -> Result<u64, IndexError> {
         let mut purged = 0;
@@ -186,7 +103,7 @@ impl Catalog {
     }
 
     /// A transaction that counts as a change of content.
-    fn update(
+    pub(super) fn update(
         &self,
         change: impl FnOnce(&Transaction<'_>, u64) -> rusqlite::Result<()>,
     ) -> Result<u64, IndexError> {

@@ -315,7 +315,8 @@ mod tests {
 
     use super::*;
     use crate::catalog::Catalog;
-    use crate::vector::{Expected, PendingRow, VectorWriter, quantize};
+    use crate::vector::quantize::quantize;
+    use crate::vector::{Expected, PendingRow, VectorWriter};
 
     const DIMENSIONS: usize = 128;
     const DOCUMENTS: u32 = 400;

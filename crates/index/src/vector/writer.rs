@@ -7,6 +7,7 @@ use std::sync::Arc;
 use model::{ChunkId, IndexKind};
 
 use super::file::{Damage, Expected, Rows, VectorFile};
+use super::quantize::quantize;
 use super::view::{Liveness, VectorView};
 use crate::error::IndexError;
 use crate::ids::{IdMap, IdSet};
@@ -25,6 +26,15 @@ pub(crate) struct PendingRow {
     pub(crate) ordinal: u32,
     pub(crate) scale: f32,
     pub(crate) vector: Box<[u8]>,
+}
+
+impl PendingRow {
+    /// The row of a chunk with this vector.
+    pub(crate) fn new(doc_id: i64, ordinal: u32, vector: &[f32], stride: usize) -> PendingRow {
+        let mut bytes = Vec::with_capacity(stride);
+        let scale = quantize(vector, stride, &mut bytes);
+        PendingRow { doc: doc_id as u32, ordinal, scale, vector: bytes.into_boxed_slice() }
+    }
 }
 
 pub(crate) struct VectorWriter {

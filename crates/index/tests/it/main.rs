@@ -4,6 +4,7 @@
 
 mod answers;
 mod birth;
+mod bought_vectors;
 mod damage;
 mod documents;
 mod readers;

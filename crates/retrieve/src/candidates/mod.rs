@@ -13,12 +13,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::{ChunkId, DocType, EmbedError, Embedder, Failure, IndexKind, Ranked};
+use model::{ChunkId, DocType, Failure, IndexKind, Ranked};
 
 use crate::feedback;
 use crate::filter::CompiledFilter;
 use crate::matcher::{Found, Matcher};
 use crate::parse::{Parsed, Term, temper};
+use crate::query_vector::QueryVectors;
 use crate::standing::{Lead, Scale, Standing, shortlist, stand};
 use crate::weights::{self, Weights};
 
@@ -47,8 +48,7 @@ type Admit<'a> = Option<&'a dyn Fn(&str, DocType) -> bool>;
 /// What is asked of each index.
 pub(crate) struct Question<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) embedder: &'a dyn Embedder,
-    pub(crate) text: &'a str,
+    pub(crate) vectors: &'a QueryVectors,
     pub(crate) parsed: &'a Parsed,
     /// Finds the words that carry the meaning.
     pub(crate) matcher: &'a Matcher,
@@ -73,8 +73,6 @@ pub(crate) struct Leads<'a> {
     pub(crate) best_cosine: f32,
     /// What each of the words that carry the meaning weighs by its rarity in the index; all together 1.
     shares: Vec<f32>,
-    /// The query could not be embedded, so that only words were searched.
-    pub(crate) vector_error: Option<EmbedError>,
 }
 
 impl Leads<'_> {
@@ -85,14 +83,11 @@ impl Leads<'_> {
 
 /// Asks both rankings of one index for their best chunks.
 pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<Leads<'a>, Failure> {
-    let Question { snapshot, embedder, parsed, weights, .. } = *question;
+    let Question { snapshot, vectors, parsed, weights, .. } = *question;
     if question.limit == 0 || snapshot.live_chunks(kind) == 0 {
         return Ok(Leads::default());
     }
-    let (vector, vector_error) = match vector::of_query(embedder, kind, question.text) {
-        Ok(vector) => (vector, None),
-        Err(error) => (None, Some(error)),
-    };
+    let vector = vectors.of(kind).map(<[f32]>::to_vec);
     let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
     let terms = tempered(snapshot, kind, parsed, parsed.query_terms(weights));
     let (shares, whole) = rarity(snapshot, kind, parsed);
@@ -111,12 +106,12 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         best_lexical = gathered.best_lexical();
     }
     let mut leads: Vec<Lead<'a>> = gathered.known.into_values().collect();
-    if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
+    if let (Some(vector), Some(embedder)) = (&gathered.vector, vectors.embedder()) {
         names::compare(&mut leads, embedder, kind, vector);
     }
     let best_cosine = leads.iter().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max);
     let held = if whole > 0.0 { best_lexical / whole } else { 0.0 };
-    Ok(Leads { leads, held, best_cosine, shares, vector_error })
+    Ok(Leads { leads, held, best_cosine, shares })
 }
 
 /// Puts what was found into its order, and reads the best of it.
@@ -255,7 +250,7 @@ impl<'a> Gathered<'a> {
     /// Scores what was found again, with the words and the meaning of the best passages. What only they would find is no
     /// hit: it has nothing of the question, and a filter that hides the passages would lose it.
     fn once_more(&mut self, limit: usize) -> Result<(), Failure> {
-        let Question { snapshot, embedder, parsed, filter, weights, .. } = *self.question;
+        let Question { snapshot, vectors, parsed, filter, weights, .. } = *self.question;
         let best = self.best(feedback::PASSAGES);
         let ids: Vec<ChunkId> = best.iter().map(|(_, id)| *id).collect();
         let chunks = snapshot.chunks(&ids).map_err(Failure::from)?;
@@ -271,7 +266,7 @@ impl<'a> Gathered<'a> {
                 lead.lexical = Some(ranked.score);
             }
         }
-        if let Some(vector) = self.vector.as_mut().filter(|_| !embedder.is_costly()) {
+        if let (Some(vector), Some(embedder)) = (self.vector.as_mut(), vectors.embedder()) {
             feedback::lean(vector, embedder, self.kind, &passages, weights);
             for ranked in self.nearest(0) {
                 if let Some(lead) = self.known.get_mut(&ranked.chunk) {

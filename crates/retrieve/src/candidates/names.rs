@@ -1,11 +1,11 @@
 //! Compares the query with what the files are called.
 
-use model::{Embedder, IndexKind};
+use model::{IndexKind, LocalEmbedder};
 
 use crate::standing::Lead;
 
 /// Gives every lead the cosine of the query with the end of its path.
-pub(super) fn compare(leads: &mut [Lead<'_>], embedder: &dyn Embedder, kind: IndexKind, vector: &[f32]) {
+pub(super) fn compare(leads: &mut [Lead<'_>], embedder: &dyn LocalEmbedder, kind: IndexKind, vector: &[f32]) {
     let mut by_path: std::collections::HashMap<&str, f32> = std::collections::HashMap::new();
     for lead in leads {
         lead.called = *by_path.entry(lead.path).or_insert_with(|| {
@@ -13,7 +13,7 @@ pub(super) fn compare(leads: &mut [Lead<'_>], embedder: &dyn Embedder, kind: Ind
             if !has_word(name) {
                 return 0.0;
             }
-            let named = embedder.embed(kind, &[name]).unwrap_or_default();
+            let named = embedder.embed(kind, &[name]);
             named.iter().flatten().zip(vector).fold(0.0, |sum, (x, y)| sum + x * y)
         });
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use index::{Access, Batch, DocChange, Index, NewRep, Open};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedError, Embedder, Filter, IndexChoice, IndexKind,
-    Query, RepType, SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocStatus, DocType, Filter, IndexChoice, IndexKind, LocalEmbedder, Query,
+    RepType, SourceType, Span,
 };
-use retrieve::{RankOptions, SearchAnswer};
+use retrieve::{QueryVectors, RankOptions, SearchAnswer};
 
 pub(crate) struct Corpus {
     index: Index,
@@ -23,7 +23,7 @@ impl Corpus {
         let index = Index::open(Open {
             dir: folder.path().join("state"),
             access: Access::Writer,
-            embedder: Arc::new(Words),
+            embedding: Words.into(),
             root: "/corpus".into(),
         })
         .unwrap();
@@ -57,7 +57,18 @@ impl Corpus {
         query: &Query,
         allows: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SearchAnswer, model::Failure> {
-        retrieve::search(&self.index.snapshot(), &Words, query, &RankOptions::default(), allows)
+        let words: Arc<dyn LocalEmbedder> = Arc::new(Words);
+        let vectors = QueryVectors::local(&words, &query.text);
+        self.query_with(&vectors, query, allows)
+    }
+
+    pub(crate) fn query_with(
+        &self,
+        vectors: &QueryVectors,
+        query: &Query,
+        allows: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<SearchAnswer, model::Failure> {
+        retrieve::search(&self.index.snapshot(), vectors, query, &RankOptions::default(), allows)
     }
 
     pub(crate) fn paths(&self, text: &str) -> Vec<String> {
@@ -121,7 +132,7 @@ struct Words;
 
 const DIMENSIONS: usize = 64;
 
-impl Embedder for Words {
+impl LocalEmbedder for Words {
     fn model(&self, _kind: IndexKind) -> &str {
         "words"
     }
@@ -130,12 +141,8 @@ impl Embedder for Words {
         DIMENSIONS
     }
 
-    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(texts.iter().map(|text| vector(text)).collect())
-    }
-
-    fn is_costly(&self) -> bool {
-        false
+    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        texts.iter().map(|text| vector(text)).collect()
     }
 }
 

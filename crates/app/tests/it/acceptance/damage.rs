@@ -87,7 +87,7 @@ fn engine(root: &Path, state: &Path) -> Engine {
         metrics: Arc::new(Metrics::default()),
         read_only: false,
     };
-    Engine::open(config, Arc::new(TableEmbedder)).unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, TableEmbedder.into()).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
 fn index(engine: &Engine, mode: IndexMode) {
