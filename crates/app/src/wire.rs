@@ -11,8 +11,8 @@ use engine::repo::{Repo, RepoConfig};
 use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
-    ModelNames,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess,
+    IngestRules, Metrics, ModelNames,
 };
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{DocType, Embedder, IndexKind};
@@ -69,18 +69,10 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
     let config = EngineConfig {
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
-        policy: policy_config(settings, place),
-        gitignore: place.gitignore,
+        rules: ingest_rules(settings, place),
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
-        chunking: chunk_options(&settings.chunking),
         reader: reader(),
-        pdf: settings.ingest.pdf != settings::PdfMode::Off,
-        archives: match settings.ingest.archives {
-            settings::ArchiveMode::Off => None,
-            settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
-            settings::ArchiveMode::Deep => Some(engine::ArchiveMode::Deep),
-        },
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
@@ -89,6 +81,21 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
         read_only,
     };
     Ok(Arc::new(Engine::open(config, embedder)?))
+}
+
+/// What is indexed of a root. The chosen tools have no part in it: they share the index.
+pub(crate) fn ingest_rules(settings: &Settings, place: &Place) -> IngestRules {
+    IngestRules {
+        policy: policy_config(settings, place),
+        gitignore: place.gitignore,
+        pdf: settings.ingest.pdf != settings::PdfMode::Off,
+        archives: match settings.ingest.archives {
+            settings::ArchiveMode::Off => None,
+            settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
+            settings::ArchiveMode::Deep => Some(engine::ArchiveMode::Deep),
+        },
+        chunking: chunk_options(&settings.chunking),
+    }
 }
 
 /// The MCP server of the chosen tools over the roots.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{ChunkId, ContentHash, DocId, EmbedError, Embedder, Generation, IndexKind, Outline};
 
-use crate::batch::{Applied, Batch, Known};
+use crate::batch::{Applied, Batch, KnownDocument};
 use crate::catalog::{self, Catalog, Counts, DocumentRow, Embedded, Unoutlined};
 use crate::derive::{self, Compacted, Derived, RepairReport, VERIFY_AT_OPEN};
 use crate::documents::Documents;
@@ -238,17 +238,27 @@ impl Index {
     }
 
     /// All live documents by path, for comparison with a directory.
-    pub fn known_files(&self) -> Result<HashMap<String, Known>, IndexError> {
+    pub fn known_files(&self) -> Result<HashMap<String, KnownDocument>, IndexError> {
         self.catalog.known_files()
     }
 
     /// The documents below a directory or an archive.
-    pub fn known_below(&self, path: &str) -> Result<Vec<(String, Known)>, IndexError> {
+    pub fn known_below(&self, path: &str) -> Result<Vec<(String, KnownDocument)>, IndexError> {
         self.catalog.known_below(path)
     }
 
     pub fn document(&self, path: &str) -> Result<Option<DocumentRow>, IndexError> {
         self.catalog.document(path)
+    }
+
+    /// What a producer made of a document's content, where it was kept ([`model::Representation::produced`]). Not to have it
+    /// is no failure: it can be made again from the document.
+    pub fn produced_text(
+        &self,
+        content_hash: &ContentHash,
+        producer: &str,
+    ) -> Result<Option<String>, IndexError> {
+        self.catalog.produced_text(content_hash, producer)
     }
 
     /// A page of the live documents that `filter` lets through, by path, and how many there are in all.

@@ -7,5 +7,6 @@ mod birth;
 mod damage;
 mod documents;
 mod readers;
+mod representations;
 mod schema;
 mod support;
