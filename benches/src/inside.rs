@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Call, ChunkOptions, Engine, EngineConfig, ModelNames, Weights};
+use engine::{Call, Engine, EngineConfig, IngestRules, ModelNames, Weights};
 use model::{Filter, IndexChoice, IndexKind, Query};
-use policy::PolicyConfig;
 use providers::local::TableEmbedder;
 
 use crate::measure::{cpu_of_this, milliseconds, quantile};
@@ -101,14 +100,10 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
     EngineConfig {
         root: root.to_owned(),
         state_dir: state.to_owned(),
-        policy: PolicyConfig::default(),
-        gitignore: true,
+        rules: IngestRules { archives: None, ..IngestRules::default() },
         watch: false,
         threads: 1,
         reader: std::sync::Arc::new(engine::InProcess::default()),
-        pdf: true,
-        archives: None,
-        chunking: ChunkOptions::default(),
         oversample: 5,
         weights: Weights::default(),
         generate_answer: false,

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use index::{Access, Batch, DocChange, Index, NewRep, Open, Snapshot};
+use index::{Access, Batch, DocChange, Index, Open, Snapshot};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, Heading, IndexKind, LocalEmbedder, Ranked, RepType,
-    SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, Heading, IndexKind, LocalEmbedder, Ranked, RepType,
+    Representation, SourceType, Span,
 };
 use providers::local::TableEmbedder;
 
@@ -213,21 +213,22 @@ fn document(rows: &mut usize, passages: &mut impl Iterator<Item = String>) -> Op
         return None;
     }
     *rows += chunks.len();
-    Some(DocChange::Put {
+    let representation = Representation {
+        rep_type: RepType::RawText,
+        rep_hash: hash(&path),
+        meta_json: "{}".to_owned(),
+        chunks,
+        produced: None,
+    };
+    let document = Document {
         source: SourceType::File,
         doc_type: DocType::Code,
         size: 0,
         mtime_ns: 0,
         inode: 0,
         content_hash: Some(hash(&path)),
-        status: DocStatus::Ok,
-        error: None,
-        rep: Some(NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: hash(&path),
-            meta_json: "{}".to_owned(),
-            chunks,
-        }),
+        reason: None,
         path,
-    })
+    };
+    Some(DocChange::Put { document, representations: vec![representation] })
 }

@@ -14,8 +14,8 @@ use engine::repo::{Repo, RepoConfig};
 use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
-    ModelNames,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess,
+    IngestRules, Metrics, ModelNames,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -81,18 +81,10 @@ fn open(
     let config = EngineConfig {
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
-        policy: policy_config(settings, place),
-        gitignore: place.gitignore,
+        rules: ingest_rules(settings, place),
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
-        chunking: chunk_options(&settings.chunking),
         reader: reader(),
-        pdf: settings.ingest.pdf != settings::PdfMode::Off,
-        archives: match settings.ingest.archives {
-            settings::ArchiveMode::Off => None,
-            settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
-            settings::ArchiveMode::Deep => Some(engine::ArchiveMode::Deep),
-        },
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
@@ -101,6 +93,21 @@ fn open(
         read_only,
     };
     Ok(Arc::new(Engine::open(config, embedding)?))
+}
+
+/// What is indexed of a root. The chosen tools have no part in it: they share the index.
+pub(crate) fn ingest_rules(settings: &Settings, place: &Place) -> IngestRules {
+    IngestRules {
+        policy: policy_config(settings, place),
+        gitignore: place.gitignore,
+        pdf: settings.ingest.pdf != settings::PdfMode::Off,
+        archives: match settings.ingest.archives {
+            settings::ArchiveMode::Off => None,
+            settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
+            settings::ArchiveMode::Deep => Some(engine::ArchiveMode::Deep),
+        },
+        chunking: chunk_options(&settings.chunking),
+    }
 }
 
 /// The MCP server of the chosen tools over the roots.

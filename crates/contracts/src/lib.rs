@@ -4,7 +4,7 @@
 
 mod arguments;
 pub mod dir2mcp;
-pub mod error_codes;
+mod error_codes;
 mod instructions;
 mod registry;
 pub mod repo;
@@ -14,6 +14,6 @@ mod text;
 mod tool;
 mod way_out;
 
-pub use error_codes::{ERROR_CODES, ErrorKind, ErrorRow, error_codes_markdown, error_row};
+pub use error_codes::error_codes_markdown;
 pub use registry::{Contract, Registry, RegistryError, Rooms, ToolNames};
 pub use service::{CallContext, ProgressSink, ToolInfo, ToolResult, ToolService, UnknownTool};

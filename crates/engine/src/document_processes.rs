@@ -187,7 +187,7 @@ impl DocumentReader for DocumentProcesses {
     }
 
     /// An idle server keeps no processes.
-    fn rest(&self) {
+    fn release_idle(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
 use index::{Access, Index, IndexError, Snapshot};
-use ingest::{ArchiveMode, ChunkOptions, Counters, DocumentReader, IngestError};
+use ingest::{Counters, DocumentReader, IngestError, IngestRules};
 use model::{EmbeddingProvider, ErrorCode, Failure, Filter, IndexMode, Progress, Query, RelPath};
-use policy::{Guard, Policy, PolicyConfig, PolicyError, Root, RootError};
+use policy::{Guard, Policy, PolicyError, Root, RootError};
 use retrieve::{Breakdown, CompiledFilter, QueryEmbedder, QueryVectors, RankOptions, Weights};
 
 use crate::answers::{Answer, Answers};
@@ -49,18 +49,13 @@ const RAREST_WRITER_LOOK: Duration = Duration::from_secs(1);
 pub struct EngineConfig {
     pub root: PathBuf,
     pub state_dir: PathBuf,
-    pub policy: PolicyConfig,
-    pub gitignore: bool,
+    /// What is indexed, and how.
+    pub rules: IngestRules,
     pub watch: bool,
     /// Threads that walk, read and cut.
     pub threads: usize,
-    pub chunking: ChunkOptions,
-    /// Who digs the text out of documents.
+    /// Extracts the text of documents.
     pub reader: Arc<dyn DocumentReader>,
-    /// Text of PDF files is wanted.
-    pub pdf: bool,
-    /// How far archives are looked into, if at all.
-    pub archives: Option<ArchiveMode>,
     pub oversample: usize,
     pub weights: Weights,
     pub generate_answer: bool,
@@ -130,7 +125,7 @@ impl Engine {
     pub fn open(config: EngineConfig, embedding: EmbeddingProvider) -> Result<Engine, EngineError> {
         let root = Root::open(&config.root)
             .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
-        let policy = Policy::new(config.policy.clone())?;
+        let policy = Policy::new(config.rules.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
@@ -269,7 +264,7 @@ impl Engine {
             return blocking(call, move || {
                 shared.counters.start(worker::job_id(), mode);
                 let quiet: EventSink = Arc::new(|_| {});
-                worker::bring_up_to_date(&shared, mode, &quiet).map_err(|error| worker::failure(&error))?;
+                worker::bring_up_to_date(&shared, mode, &quiet)?;
                 Ok(Ok(()))
             })
             .await;
@@ -295,8 +290,7 @@ impl Engine {
             let shared = Arc::clone(&self.shared);
             let is_current = blocking(call, move || {
                 let (guard, index) = (&shared.guard, shared.index());
-                ingest::is_current(guard, &index, &shared.walk_options())
-                    .map_err(|error| worker::failure(&error))
+                Ok(ingest::is_current(guard, &index, &shared.walk_options())?)
             })
             .await?;
             if is_current || started.elapsed() >= WRITER_PATIENCE {
@@ -399,7 +393,7 @@ impl Engine {
             call,
             blocking(call, move || {
                 let request = shared.below_root(request);
-                let mut opened = open_file(shared.door(), &request)
+                let mut opened = open_file(&shared.door(), &request)
                     .map_err(|failure| shared.with_suggestions(failure, &request.rel_path))?;
                 let indexed = index.document(&opened.file.rel_path)?;
                 opened.file.changed_since_indexed =
@@ -421,7 +415,7 @@ impl Engine {
                     doc_types: Vec::new(),
                 };
                 let filter = CompiledFilter::new(&filter)?;
-                // A path may have become forbidden since it was indexed; the policy of now decides.
+                // A path may have become forbidden since it was indexed; the current policy decides.
                 let admits = |path: &str, doc_type| {
                     filter.admits(path, doc_type)
                         && RelPath::from_walk(path).is_ok_and(|path| guard.policy().check_path(&path).is_ok())
@@ -431,12 +425,12 @@ impl Engine {
                 let files = rows
                     .into_iter()
                     .map(|row| ListedFile {
-                        rel_path: row.path,
                         doc_type: row.doc_type,
                         size_bytes: row.size,
                         mtime_unix: row.mtime_ns.div_euclid(1_000_000_000),
                         status: row.status,
-                        reason: row.error,
+                        reason: row.reason.as_ref().map(ToString::to_string),
+                        rel_path: row.document.path,
                     })
                     .collect();
                 Ok(FileList { limit: request.limit, offset: request.offset, total, files })
@@ -554,7 +548,7 @@ impl Shared {
     }
 
     pub(crate) fn walk_options(&self) -> WalkOptions {
-        WalkOptions { gitignore: self.config.gitignore, threads: self.config.threads }
+        WalkOptions { gitignore: self.config.rules.gitignore, threads: self.config.threads }
     }
 
     pub(crate) fn progress(&self) -> Progress {
@@ -616,7 +610,7 @@ impl Shared {
         .await
     }
 
-    /// Searches under the policy of now: what was indexed under another one is not shown.
+    /// Searches under the current policy: what was indexed under another one is not shown.
     fn search(&self, snapshot: &Snapshot, query: &Query) -> Result<retrieve::SearchAnswer, Failure> {
         let options =
             RankOptions { oversample: self.config.oversample, weights: self.config.weights, view: None };
@@ -673,10 +667,11 @@ impl Shared {
     /// The way to the texts of files.
     pub(crate) fn door(&self) -> Door<'_> {
         let config = &self.config;
-        Door { guard: &self.guard, reader: config.reader.as_ref(), archives: config.archives }
+        let (reader, archives) = (config.reader.as_ref(), config.rules.archives);
+        Door { guard: &self.guard, reader, archives, index: self.index() }
     }
 
-    /// Whether the policy of now lets a path be shown.
+    /// Whether the current policy lets a path be shown.
     pub(crate) fn allows(&self, path: &str) -> bool {
         RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
     }

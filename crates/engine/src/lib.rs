@@ -30,7 +30,7 @@ pub use corpus::{Corpus, read_corpus};
 pub use document_processes::{DocumentProcesses, serve_documents};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use index::{IndexError, survive_cut_files};
-pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
+pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError, IngestRules};
 pub use lock::writer_of;
 pub use metrics::{Metrics, metrics_page};
 pub use policy::{invisible, visible};

@@ -1,7 +1,10 @@
 //! Opens an exact slice of a file, or of a member of an archive, through the guarded door: path, policy, content, in that
 //! order.
 
-use ingest::{Archive, ArchiveMode, DocumentReader, Extraction, Kind, NoContent, TextPages, content, unread};
+use std::sync::Arc;
+
+use index::Index;
+use ingest::{Archive, ArchiveMode, DocumentReader, Extraction, Extractor, Kind, TextPages, unread};
 use model::{ContentHash, DocType, ErrorCode, Failure, Pointer, RelPath, Span};
 use policy::{Guard, OpenError};
 
@@ -21,20 +24,21 @@ pub(crate) struct Whole {
     pub(crate) doc_type: DocType,
     pub(crate) text: String,
     pub(crate) content_hash: ContentHash,
-    /// Where the text was dug out: its parts with their places.
+    /// Where the text was extracted: its parts with their places.
     pub(crate) extraction: Option<Extraction>,
 }
 
 /// How the texts of documents are got.
-#[derive(Clone, Copy)]
 pub(crate) struct Door<'a> {
     pub(crate) guard: &'a Guard,
     pub(crate) reader: &'a dyn DocumentReader,
     /// How far archives are looked into, if at all.
     pub(crate) archives: Option<ArchiveMode>,
+    /// What was extracted when a document was indexed is opened from here.
+    pub(crate) index: Arc<Index>,
 }
 
-pub(crate) fn open_file(door: Door<'_>, request: &OpenRequest) -> Result<Opened, Failure> {
+pub(crate) fn open_file(door: &Door<'_>, request: &OpenRequest) -> Result<Opened, Failure> {
     let path = door.guard.locate(&request.rel_path).map_err(|error| policy::path_failure(&error))?;
     let whole = door.whole(&path)?;
     let slice = whole.slice(&path, request)?;
@@ -51,7 +55,7 @@ pub(crate) fn open_file(door: Door<'_>, request: &OpenRequest) -> Result<Opened,
 
 impl Door<'_> {
     /// The text of a file or of a member of an archive, unless the policy holds it back.
-    pub(crate) fn whole(self, path: &RelPath) -> Result<Whole, Failure> {
+    pub(crate) fn whole(&self, path: &RelPath) -> Result<Whole, Failure> {
         let bytes = match self.guard.open(path) {
             Ok(mut file) => {
                 let guess = Kind::of(path, &file.read_head(HEAD_BYTES)?);
@@ -80,12 +84,10 @@ impl Door<'_> {
             Kind::Text(_) | Kind::Document(..) => {}
         }
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
-        let content = content(self.reader, path, kind, bytes).map_err(|none| match none {
-            NoContent::Skip(reason) => reason.failure(path.as_str()),
-            NoContent::Reader(message) => {
-                Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}"))
-            }
-        })?;
+        let extractor = Extractor { reader: self.reader, kept: Some(&self.index) };
+        let content = extractor
+            .text(path, kind, bytes, &content_hash)
+            .map_err(|reason| reason.failure(path.as_str()))?;
         if let Some(secret) = self.guard.policy().scan(path, content.text.as_bytes()) {
             return Err(secret.failure(path));
         }
@@ -94,7 +96,7 @@ impl Door<'_> {
 
     /// The bytes of `archive.zip/inner/path`, if some file above the path is an archive that holds it. The policy has been
     /// asked about the whole path.
-    fn member(self, path: &RelPath) -> Result<Option<Vec<u8>>, Failure> {
+    fn member(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Failure> {
         let Some(mode) = self.archives else { return Ok(None) };
         for (slash, _) in path.as_str().match_indices('/') {
             let above =

@@ -46,7 +46,8 @@ impl Seen {
             .map(|row| {
                 let hash = row.content_hash;
                 let hash = hash.map(|hash| hash.0[..16].iter().map(|byte| format!("{byte:02x}")).collect());
-                (row.path, (row.size, row.mtime_ns, hash.unwrap_or_default()))
+                let document = row.document;
+                (document.path, (document.size, document.mtime_ns, hash.unwrap_or_default()))
             })
             .collect();
         Ok(Seen { version: VERSION, timestamp: AuditLog::now(), files, check: String::new() })

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use discover::{Change, WalkError, WatchHealth, Watcher};
 use index::{Index, IndexError};
 use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
-use model::{ErrorCode, Failure, IndexMode, Progress, RelPath};
+use model::{ErrorCode, Failure, IndexMode, Progress, RelPath, WallClock};
 
 use crate::engine::{EngineError, Shared};
 
@@ -151,7 +151,7 @@ fn job(
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
     let outcome = work();
-    shared.config.reader.rest();
+    shared.config.reader.release_idle();
     shared.built.fetch_or(outcome.is_ok(), Relaxed);
     shared.counters.finish();
     shared.write_corpus();
@@ -216,8 +216,8 @@ impl Worker {
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => self.wait_for_root(),
                 Err(IngestError::Cancelled) => End::Done,
                 Err(error) => {
-                    let (code, message) = describe(&error);
-                    (self.on_event)(Event::Fatal { code: fatal_code(code), message });
+                    let (code, message) = (fatal_code(error.code()), error.to_string());
+                    (self.on_event)(Event::Fatal { code, message });
                     End::Done
                 }
             };
@@ -386,7 +386,7 @@ impl Worker {
                 Err(IngestError::Cancelled) => return End::Done,
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => return self.wait_for_root(),
                 Err(error) => {
-                    (self.on_event)(Event::Warning(describe(&error).1));
+                    (self.on_event)(Event::Warning(error.to_string()));
                     rescan_at = Instant::now() + RETRY_AFTER;
                 }
             }
@@ -446,7 +446,7 @@ impl Worker {
                     // Whoever asked may be gone.
                     let answer = match &outcome {
                         Ok(()) => Ok(()),
-                        Err(error) => Err(failure(error)),
+                        Err(error) => Err(Failure::new(error.code(), error.to_string())),
                     };
                     let _ = reply.send(answer);
                 }
@@ -479,13 +479,10 @@ impl Due {
 fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ingest {
     let config = &shared.config;
     let options = IngestOptions {
-        walk: shared.walk_options(),
-        chunking: config.chunking.clone(),
+        rules: config.rules.clone(),
         reader: Arc::clone(&config.reader),
-        pdf: config.pdf,
-        archives: config.archives,
         threads: config.threads,
-        rules: rules(shared),
+        clock: Arc::new(SystemClock),
     };
     let last_corpus = Mutex::new(Instant::now());
     let (inner, on_event) = (Arc::clone(shared), Arc::clone(on_event));
@@ -505,13 +502,13 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
     Ingest::new(shared.guard.clone(), Arc::clone(index), options, Arc::clone(&shared.counters), sink)
 }
 
-/// A digest of every setting that decides what is indexed and how it is cut. The number before it is that of the cutting
-/// rules themselves: another one has everything cut anew.
-fn rules(shared: &Shared) -> String {
-    let config = &shared.config;
-    let (policy, chunking, archives) = (&config.policy, &config.chunking, config.archives);
-    let text = format!("{policy:?} {chunking:?} {} {} {archives:?}", config.gitignore, config.pdf);
-    format!("6:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+#[derive(Debug)]
+struct SystemClock;
+
+impl WallClock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
 }
 
 fn fatal_code(code: ErrorCode) -> &'static str {
@@ -519,23 +516,4 @@ fn fatal_code(code: ErrorCode) -> &'static str {
         ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => code.as_str(),
         _ => INGEST_FAILED,
     }
-}
-
-pub(crate) fn failure(error: &IngestError) -> Failure {
-    let (code, message) = describe(error);
-    Failure::new(code, message)
-}
-
-/// The public code and a message that says what to do.
-pub(crate) fn describe(error: &IngestError) -> (ErrorCode, String) {
-    let code = match error {
-        IngestError::Index(IndexError::Corrupt { .. } | IndexError::Foreign { .. }) => {
-            ErrorCode::StoreCorrupt
-        }
-        IngestError::Index(IndexError::Newer { .. }) => ErrorCode::IndexVersionMismatch,
-        IngestError::Index(_) | IngestError::Walk(_) | IngestError::Thread(_) | IngestError::Cancelled => {
-            ErrorCode::ExtractFailed
-        }
-    };
-    (code, error.to_string())
 }

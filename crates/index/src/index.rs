@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{ChunkId, ContentHash, DocId, EmbeddingProvider, Generation, IndexKind, Outline};
 
-use crate::batch::Known;
+use crate::batch::KnownDocument;
 use crate::catalog::{self, Catalog, Counts, DocumentRow, Unoutlined};
 use crate::derive::{Derived, KINDS};
 use crate::documents::Documents;
@@ -158,17 +158,27 @@ impl Index {
     }
 
     /// All live documents by path, for comparison with a directory.
-    pub fn known_files(&self) -> Result<HashMap<String, Known>, IndexError> {
+    pub fn known_files(&self) -> Result<HashMap<String, KnownDocument>, IndexError> {
         self.catalog.known_files()
     }
 
     /// The documents below a directory or an archive.
-    pub fn known_below(&self, path: &str) -> Result<Vec<(String, Known)>, IndexError> {
+    pub fn known_below(&self, path: &str) -> Result<Vec<(String, KnownDocument)>, IndexError> {
         self.catalog.known_below(path)
     }
 
     pub fn document(&self, path: &str) -> Result<Option<DocumentRow>, IndexError> {
         self.catalog.document(path)
+    }
+
+    /// What a producer made of a document's content, where it was kept ([`model::Representation::produced`]). Not to have it
+    /// is no failure: it can be made again from the document.
+    pub fn produced_text(
+        &self,
+        content_hash: &ContentHash,
+        producer: &str,
+    ) -> Result<Option<String>, IndexError> {
+        self.catalog.produced_text(content_hash, producer)
     }
 
     /// A page of the live documents that `filter` lets through, by path, and how many there are in all.

@@ -38,7 +38,7 @@ mod snapshot;
 pub mod tokens;
 mod vector;
 
-pub use batch::{Applied, Batch, DocChange, Known, NewRep};
+pub use batch::{Applied, Batch, DocChange, KnownDocument};
 pub use catalog::{Counts, DocumentRow, NewVector, PendingChunk, StoredChunk, Unoutlined};
 pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;

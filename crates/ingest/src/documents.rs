@@ -1,12 +1,15 @@
-//! What a file is to the index: plain text, a document whose text has to be dug out, an archive, or none of these; and who
-//! digs.
+//! What a file is to the index: plain text, a document whose text has to be extracted, an archive, or none of these; and how
+//! its text is got.
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use extract::archive::{self, Entry, Mode, Walked};
 use extract::{Extracted, Extraction, Format};
-use model::{DocType, RelPath, SkipReason};
+use index::Index;
+use model::{ContentHash, DocType, RelPath, RepType, SkipReason};
+
+use crate::extracted;
 
 /// Reads documents and archives. Implemented by a pool of processes, since the bytes may be hostile, and by this process
 /// for those who trust them.
@@ -26,8 +29,8 @@ pub trait DocumentReader: Send + Sync + fmt::Debug {
     /// The content of one member, by the path that [`DocumentReader::members`] gave it.
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String>;
 
-    /// Says that no document is expected soon.
-    fn rest(&self) {}
+    /// Gives back what is kept for the next document: none is expected soon.
+    fn release_idle(&self) {}
 }
 
 /// An archive and how to go through it.
@@ -77,7 +80,7 @@ impl DocumentReader for InProcess {
 pub enum Kind {
     /// Its bytes are the text.
     Text(DocType),
-    /// Its text has to be dug out, and is cited by its own pages, times or lines.
+    /// Its text has to be extracted, and is cited by its own pages, times or lines.
     Document(Format, DocType),
     Archive(Format),
     /// There is no text in it that anybody here could read.
@@ -141,59 +144,84 @@ fn document_type(format: Format) -> Option<DocType> {
     })
 }
 
-/// The text of a file as it is indexed and shown.
+/// The text of a document as it is indexed and shown, before it is cut.
 #[derive(Debug)]
-pub struct Content {
+pub struct DocumentText {
     pub doc_type: DocType,
+    pub rep_type: RepType,
     pub text: String,
-    /// Where the text was dug out: `text` is its units, joined.
+    /// Where the text had to be extracted: `text` is its units, joined.
     pub extraction: Option<Extraction>,
+    /// Who extracted it, for whoever keeps it.
+    pub(crate) producer: Option<String>,
     /// About the representation, for the catalog.
     pub(crate) meta: serde_json::Value,
 }
 
-/// Why there is no text.
-#[derive(Debug)]
-pub enum NoContent {
-    /// There is none to have.
-    Skip(SkipReason),
-    /// It could not be tried.
-    Reader(String),
+/// Gets the texts of documents: from what was kept of the same content, or from their bytes.
+#[derive(Clone, Copy)]
+pub struct Extractor<'a> {
+    pub reader: &'a dyn DocumentReader,
+    /// Where extracted texts are kept; without it every document is extracted again.
+    pub kept: Option<&'a Index>,
 }
 
-/// Reads the text out of a file's bytes.
-pub fn content(
-    reader: &dyn DocumentReader,
-    path: &RelPath,
-    kind: Kind,
-    bytes: Vec<u8>,
-) -> Result<Content, NoContent> {
-    let doc_type = kind.doc_type();
-    match kind {
-        Kind::Text(_) => {}
-        Kind::Document(format, _) => {
-            let extraction = reader.read(format, path.file_name(), &bytes).map_err(NoContent::Reader)?;
-            match shortfall(&extraction) {
-                None => return Ok(dug_out(doc_type, extraction)),
-                // What is text anyway can be read as that: a subtitle without times, a broken notebook.
-                Some(_) if !format.is_hostile() => {}
-                Some(reason) => return Err(NoContent::Skip(reason)),
+impl Extractor<'_> {
+    /// The text of a file's bytes, or why there is none. [`SkipReason::NotTried`] is about the reader, not about the bytes:
+    /// the next attempt may succeed.
+    pub fn text(
+        self,
+        path: &RelPath,
+        kind: Kind,
+        bytes: Vec<u8>,
+        content_hash: &ContentHash,
+    ) -> Result<DocumentText, SkipReason> {
+        let doc_type = kind.doc_type();
+        match kind {
+            Kind::Text(_) => {}
+            Kind::Document(format, _) => {
+                let producer = extracted::producer(format, path);
+                if let Some(extraction) = self.kept(content_hash, &producer) {
+                    return Ok(of_extraction(doc_type, extraction, producer));
+                }
+                let extraction = self
+                    .reader
+                    .read(format, path.file_name(), &bytes)
+                    .map_err(|detail| SkipReason::NotTried { detail })?;
+                match shortfall(&extraction) {
+                    None => return Ok(of_extraction(doc_type, extraction, producer)),
+                    // What is text anyway can be read as that: a subtitle without times, a broken notebook.
+                    Some(_) if !format.is_hostile() => {}
+                    Some(reason) => return Err(reason),
+                }
+            }
+            Kind::Archive(_) | Kind::Other(_) => return Err(unread(path, doc_type)),
+        }
+        match extract::raw_text(bytes) {
+            Extracted::Skip(reason) => Err(reason),
+            Extracted::Text(text) => Ok(DocumentText {
+                doc_type,
+                rep_type: RepType::RawText,
+                meta: serde_json::json!({ "encoding": text.encoding, "lossy": text.lossy }),
+                text: text.text,
+                extraction: None,
+                producer: None,
+            }),
+        }
+    }
+
+    fn kept(self, content_hash: &ContentHash, producer: &str) -> Option<Extraction> {
+        match self.kept?.produced_text(content_hash, producer) {
+            Ok(written) => extracted::read(&written?),
+            Err(error) => {
+                tracing::debug!(%error, "what was extracted could not be read; it is extracted again");
+                None
             }
         }
-        Kind::Archive(_) | Kind::Other(_) => return Err(NoContent::Skip(unread(path, doc_type))),
-    }
-    match extract::raw_text(bytes) {
-        Extracted::Skip(reason) => Err(NoContent::Skip(reason)),
-        Extracted::Text(text) => Ok(Content {
-            doc_type,
-            meta: serde_json::json!({ "encoding": text.encoding, "lossy": text.lossy }),
-            text: text.text,
-            extraction: None,
-        }),
     }
 }
 
-fn dug_out(doc_type: DocType, extraction: Extraction) -> Content {
+fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) -> DocumentText {
     let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
     let meta = serde_json::json!({
         "format": extraction.format.as_str(),
@@ -202,7 +230,14 @@ fn dug_out(doc_type: DocType, extraction: Extraction) -> Content {
         "diagnostics": left_out,
     });
     let (text, _) = extraction.joined();
-    Content { doc_type, text, extraction: Some(extraction), meta }
+    DocumentText {
+        doc_type,
+        rep_type: RepType::RawText,
+        text,
+        extraction: Some(extraction),
+        producer: Some(producer),
+        meta,
+    }
 }
 
 /// Why a document has no text to search.
@@ -263,11 +298,12 @@ mod tests {
 
     #[test]
     fn what_is_no_such_document_is_still_text() {
-        let reader = InProcess::default();
+        let extractor = Extractor { reader: &InProcess::default(), kept: None };
         for (name, bytes) in [("a.srt", "no times here"), ("a.ipynb", "{\"cells\": "), ("b.ipynb", "{}")] {
             let path = RelPath::parse(name).unwrap();
             let kind = Kind::of(&path, bytes.as_bytes());
-            let read = content(&reader, &path, kind, bytes.as_bytes().to_vec()).unwrap();
+            let hash = ContentHash([0; 32]);
+            let read = extractor.text(&path, kind, bytes.as_bytes().to_vec(), &hash).unwrap();
             assert_eq!((read.text.as_str(), read.extraction.is_none()), (bytes, true), "{name}");
         }
     }

@@ -37,7 +37,7 @@ impl<'a> Outlet<'a> {
     }
 
     /// Gives back what was taken. Whoever waits for something else than the budget must hold nothing of it.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.budget.give_back(std::mem::take(&mut self.held));
     }
 
@@ -62,6 +62,6 @@ impl<'a> Outlet<'a> {
 
 impl Drop for Outlet<'_> {
     fn drop(&mut self) {
-        self.let_go();
+        self.release();
     }
 }

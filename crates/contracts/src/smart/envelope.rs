@@ -3,7 +3,7 @@
 
 use engine::smart::Smart;
 use engine::{AuditLog, AuditRecord};
-use model::{ErrorCode, Failure, Pointer};
+use model::{ErrorCode, Failure, Pointer, Provider};
 use serde_json::{Map, Value, json};
 
 use super::MCP_VERSION;
@@ -140,7 +140,7 @@ pub(crate) fn public_code(code: ErrorCode) -> &'static str {
         ErrorCode::FileNotFound => "NOT_FOUND",
         ErrorCode::RateLimitExceeded => "RATE_LIMITED",
         ErrorCode::Conflict => "CONFLICT",
-        ErrorCode::MistralAuth | ErrorCode::MistralRateLimit | ErrorCode::MistralFailed => "LLM_UPSTREAM",
+        ErrorCode::Provider(Provider::Mistral, _) => "LLM_UPSTREAM",
         _ => "INTERNAL_ERROR",
     }
 }
@@ -191,7 +191,7 @@ mod tests {
             (ErrorCode::FileNotFound, "NOT_FOUND"),
             (ErrorCode::RateLimitExceeded, "RATE_LIMITED"),
             (ErrorCode::Conflict, "CONFLICT"),
-            (ErrorCode::MistralFailed, "LLM_UPSTREAM"),
+            (ErrorCode::Provider(Provider::Mistral, model::ProviderFault::Failed), "LLM_UPSTREAM"),
             (ErrorCode::StoreCorrupt, "INTERNAL_ERROR"),
             (ErrorCode::Timeout, "INTERNAL_ERROR"),
         ] {

@@ -63,7 +63,7 @@ fn keep(dir: &Path, json: &str, markdown: &str) -> std::io::Result<()> {
     state::write(&dir.join("last_bundle.md"), markdown, 0o600)
 }
 
-/// The repository as it is now, under the policy of now.
+/// The repository as it is now, under the current policy.
 struct Now<'a> {
     shared: &'a Shared,
     view: &'a Arc<RepoView>,
@@ -108,7 +108,7 @@ impl Repository for Now<'_> {
             row.status == model::DocStatus::Ok && ends(&row.path) && shows(&row.path)
         };
         let (_, rows) = self.shared.index().list(&admit, usize::MAX, 0)?;
-        let mut paths: Vec<String> = rows.into_iter().map(|row| row.path).collect();
+        let mut paths: Vec<String> = rows.into_iter().map(|row| row.document.path).collect();
         // The shorter ones are nearer to what was written.
         paths.sort_by_key(|known| (known.len(), known.clone()));
         paths.truncate(most);

@@ -137,7 +137,7 @@ impl Repo {
     }
 }
 
-/// The text that hits cite: that of the file, or what was dug out of a notebook, a letter or another such document.
+/// The text that hits cite: that of the file, or what was extracted from a notebook, a letter or another such document.
 pub(super) fn shown(shared: &Shared, view: &RepoView, path: &RelPath) -> Result<String, Failure> {
     use Format::{Csv, Html, Md, Tsv, Txt};
     let is_document = Format::from_name(path.file_name())

@@ -172,7 +172,7 @@ fn newest(moment: &Moment, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
     rows.sort_by(|a, b| b.mtime_ns.cmp(&a.mtime_ns).then_with(|| a.path.cmp(&b.path)));
     let of = |row: index::DocumentRow| {
         let chunk = chunks.remove(&row.path)?;
-        Some(Match { engine: moment.number, path: row.path, chunk, words: 0, ranked: None })
+        Some(Match { engine: moment.number, path: row.document.path, chunk, words: 0, ranked: None })
     };
     Ok(rows.into_iter().filter_map(of).collect())
 }

@@ -6,7 +6,9 @@ mod document;
 mod embeddings;
 mod extras;
 mod outlines;
+mod produced;
 mod read;
+mod reason;
 mod schema;
 mod sealed;
 mod text;
@@ -63,6 +65,8 @@ pub(crate) struct Catalog {
     immutable: bool,
     /// Not so in a catalog of an older version that is only read.
     sealed: bool,
+    /// The format of the file; an older one where it is only read.
+    format: u32,
     generation: AtomicU64,
     content_generation: AtomicU64,
     /// What was found to be wrong with it since it was opened.
@@ -93,14 +97,20 @@ impl Catalog {
         let sqlite = |error| IndexError::sqlite(&path, error);
         // For writing from the start: a reader could not roll back or take in what a crash left.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = sealed::open(&path, flags, Layer::Sealed).map_err(|error| unopenable(&path, error))?;
+        let mut conn = sealed::open(&path, flags, Layer::Sealed).map_err(|error| unopenable(&path, error))?;
         conn.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
         if conn.is_readonly(rusqlite::MAIN_DB).map_err(sqlite)? {
             return Err(IndexError::NotWritable { path, reason: "the file is read-only".to_owned() });
         }
         match schema::inspect(&conn, &path)? {
             schema::Found::Ours { version: schema::FORMAT_VERSION } => {}
-            _ => return Err(IndexError::Corrupt { path, detail: "it has no tables".to_owned() }),
+            schema::Found::Ours { .. } => {
+                schema::migrate(&mut conn).map_err(sqlite)?;
+                tracing::info!("the catalog was brought to the present format");
+            }
+            schema::Found::Empty => {
+                return Err(IndexError::Corrupt { path, detail: "it has no tables".to_owned() });
+            }
         }
         prepare(&conn).map_err(sqlite)?;
         // FULL: an acknowledged batch survives a power cut, not only a crash of this process.
@@ -119,6 +129,7 @@ impl Catalog {
             readers: Mutex::default(),
             immutable: false,
             sealed: true,
+            format: schema::FORMAT_VERSION,
             generation: AtomicU64::new(generation),
             content_generation: AtomicU64::new(content),
             damage: Mutex::default(),
@@ -143,6 +154,7 @@ impl Catalog {
             readers: Mutex::default(),
             immutable: false,
             sealed: kind == sealed::Kind::Sealed,
+            format: schema::FORMAT_VERSION,
             generation: AtomicU64::new(0),
             content_generation: AtomicU64::new(0),
             damage: Mutex::default(),
@@ -156,7 +168,7 @@ impl Catalog {
             other => other,
         }?;
         match schema::inspect(&first.conn, &catalog.path)? {
-            schema::Found::Ours { .. } => {}
+            schema::Found::Ours { version } => catalog.format = version,
             schema::Found::Empty => return Err(IndexError::Missing { dir: dir.to_owned() }),
         }
         catalog.give_back(first);
@@ -166,6 +178,11 @@ impl Catalog {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Since format 4 reasons are codes and facts, and extracted texts are kept.
+    fn has_reasons(&self) -> bool {
+        self.format >= 4
     }
 
     /// The number of the last commit that changed anything a caller can see.

@@ -7,6 +7,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use super::Catalog;
 use super::document::DocumentWriter;
+use super::produced;
 use super::text::Packer;
 use crate::batch::{Batch, DocChange};
 use crate::error::IndexError;
@@ -24,6 +25,7 @@ pub(crate) struct Outcome {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Added {
     pub(crate) change: usize,
+    pub(crate) representation: usize,
     pub(crate) chunk: usize,
     /// Not always the chunk's own id: see [`DocumentWriter::place`].
     pub(crate) id: ChunkId,
@@ -91,6 +93,7 @@ impl Catalog {
                 [],
             )?;
             purged = tx.execute("DELETE FROM chunks WHERE deleted = 1", [])? as u64;
+            produced::purge(tx)?;
             tx.execute("DELETE FROM representations WHERE deleted = 1", [])?;
             tx.execute(
                 "DELETE FROM outlines WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
@@ -138,8 +141,9 @@ fn apply_in(
     embedding_status: [&str; 2],
 ) -> rusqlite::Result<(Outcome, bool)> {
     for change in &batch.changes {
-        if let DocChange::Put { rep: Some(rep), .. } = change {
-            rep.chunks.iter().for_each(|chunk| packer.observe(&chunk.text));
+        if let DocChange::Put { representations, .. } = change {
+            let chunks = representations.iter().flat_map(|rep| &rep.chunks);
+            chunks.for_each(|chunk| packer.observe(&chunk.text));
         }
     }
     packer.make_dictionary(tx)?;
@@ -153,7 +157,9 @@ fn apply_in(
     };
     for (number, change) in batch.changes.iter().enumerate() {
         match change {
-            DocChange::Put { .. } => documents.put(number, change)?,
+            DocChange::Put { document, representations } => {
+                documents.put(number, document, representations)?
+            }
             DocChange::Touch { path, size, mtime_ns, inode } => {
                 documents.touch(path, *size, *mtime_ns, *inode)?;
             }

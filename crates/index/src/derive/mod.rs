@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use model::{EmbeddingProvider, IndexKind};
+use model::{Chunk, Document, EmbeddingProvider, IndexKind};
 
 use crate::batch::{Batch, DocChange};
 use crate::catalog::{Added, Catalog, Outcome, StoredVector};
@@ -182,15 +182,14 @@ impl Derived {
         let beside: Vec<String> = outcome.added.iter().map(|added| words_beside(batch, added)).collect();
         let mut items = Vec::with_capacity(outcome.added.len());
         for (added, beside) in outcome.added.iter().zip(&beside) {
-            let DocChange::Put { path, rep: Some(rep), .. } = &batch.changes[added.change] else { continue };
-            let chunk = &rep.chunks[added.chunk];
+            let Some((document, chunk)) = added_chunk(batch, added) else { continue };
             let doc = NewDoc {
                 id: added.id,
                 doc_id: added.doc_id,
                 ordinal: chunk.ordinal,
                 kind: chunk.kind,
                 generation,
-                path,
+                path: &document.path,
                 beside,
                 text: &chunk.text,
             };
@@ -443,9 +442,18 @@ pub(crate) fn embeds_now(embedding: &EmbeddingProvider, kind: IndexKind) -> bool
 
 /// The words beside the text of a chunk that a batch added.
 fn words_beside(batch: &Batch, added: &Added) -> String {
-    let DocChange::Put { rep: Some(rep), .. } = &batch.changes[added.change] else { return String::new() };
-    let chunk = &rep.chunks[added.chunk];
+    let Some((_, chunk)) = added_chunk(batch, added) else { return String::new() };
     chunk.heading.words_beside(chunk.kind, &chunk.text)
+}
+
+/// A chunk that a batch added, and its document.
+fn added_chunk<'b>(batch: &'b Batch, added: &Added) -> Option<(&'b Document, &'b Chunk)> {
+    match &batch.changes[added.change] {
+        DocChange::Put { document, representations } => {
+            Some((document, &representations[added.representation].chunks[added.chunk]))
+        }
+        DocChange::Touch { .. } | DocChange::Delete { .. } => None,
+    }
 }
 
 pub(crate) fn expected(embedding: &EmbeddingProvider, kind: IndexKind, corpus: &str) -> Expected {

@@ -5,7 +5,8 @@ use model::{DocType, IndexKind};
 use proptest::prelude::*;
 
 use crate::support::{
-    State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, terms, vector,
+    State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, representation, terms,
+    vector,
 };
 
 #[test]
@@ -135,10 +136,7 @@ fn ties_are_broken_by_path_then_position() {
 fn a_chunk_that_only_moves_within_its_document_is_found_at_its_new_place() {
     let state = State::new();
     let index = state.writer();
-    let index::DocChange::Put { rep: Some(rep), .. } = put("a.md", "alpha\n\nbeta\n\nalpha beta") else {
-        unreachable!()
-    };
-    let three = rep.chunks;
+    let three = representation(&mut put("a.md", "alpha\n\nbeta\n\nalpha beta")).chunks.clone();
     apply(
         &index,
         vec![

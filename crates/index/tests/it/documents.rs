@@ -7,7 +7,7 @@ use model::{ChunkId, DocStatus, EmbeddingProvider, IndexKind, Pointer, Span};
 
 use crate::support::{
     Buckets, State, all_answers, apply, by_vector, delete, hash, lexical, open, paths, put, put_as,
-    put_chunks,
+    put_chunks, representation, unread,
 };
 
 fn chunk_rows(state: &State) -> Vec<(i64, i64, bool, i64)> {
@@ -32,12 +32,10 @@ fn d099_d100_an_unchanged_document_changes_nothing() {
     assert_eq!((again.generation.0, again.reps, again.chunks_added, again.chunks_removed), (1, 0, 0, 0));
     assert_eq!(chunk_rows(&state), before);
     // The same representation, though the chunks claim otherwise: it is not looked at.
-    let DocChange::Put { rep: Some(rep), .. } = &mut put("a.md", "alpha\n\nbeta") else { unreachable!() };
-    rep.chunks.clear();
     let mut hollow = put("a.md", "alpha\n\nbeta");
-    if let DocChange::Put { rep: slot, content_hash, .. } = &mut hollow {
-        *slot = Some(rep.clone());
-        *content_hash = Some(hash("other bytes, same text"));
+    representation(&mut hollow).chunks.clear();
+    if let DocChange::Put { document, .. } = &mut hollow {
+        document.content_hash = Some(hash("other bytes, same text"));
     }
     let hollow = apply(&index, vec![hollow]);
     assert_eq!((hollow.generation.0, hollow.chunks_removed), (2, 0));
@@ -132,16 +130,13 @@ fn without_a_representation_the_old_one_goes() {
     let state = State::new();
     let index = state.writer();
     apply(&index, vec![put("a.md", "alpha")]);
-    let mut failed = put("a.md", "alpha");
-    if let DocChange::Put { status, error, rep, .. } = &mut failed {
-        (*status, *error, *rep) = (DocStatus::Error, Some("EXTRACT_FAILED: unreadable".to_owned()), None);
-    }
-    let applied = apply(&index, vec![failed]);
+    let applied = apply(&index, vec![unread("a.md")]);
     assert_eq!(applied.chunks_removed, 1);
     index.publish().unwrap();
     assert!(lexical(&index.snapshot(), "alpha", None).is_empty());
     let row = index.document("a.md").unwrap().unwrap();
-    assert_eq!((row.status, row.error.as_deref()), (DocStatus::Error, Some("EXTRACT_FAILED: unreadable")));
+    let reason = row.reason.as_ref().map(ToString::to_string);
+    assert_eq!((row.status, reason.as_deref()), (DocStatus::Error, Some("EXTRACT_FAILED: unreadable")));
 }
 
 #[test]
@@ -207,11 +202,10 @@ fn d075_the_place_within_a_document_comes_back() {
     let index = state.writer();
     let placed = |pointer: Option<Pointer>| {
         let mut change = put("a.xlsx", "pelican");
-        if let DocChange::Put { rep: Some(rep), .. } = &mut change {
-            rep.rep_hash = hash(&format!("{pointer:?}"));
-            rep.chunks[0].id = ChunkId(7 + i64::from(pointer.is_none()));
-            rep.chunks[0].pointer = pointer;
-        }
+        let rep = representation(&mut change);
+        rep.rep_hash = hash(&format!("{pointer:?}"));
+        rep.chunks[0].id = ChunkId(7 + i64::from(pointer.is_none()));
+        rep.chunks[0].pointer = pointer;
         change
     };
     let rows = Pointer::Rows { sheet: Some("Q2 'net'".into()), first_row: 1, last_row: 40 };
@@ -253,8 +247,7 @@ fn equal_ids_of_different_chunks_are_told_apart() {
     let state = State::new();
     let index = state.writer();
     let same_id = |path: &str, text: &str| {
-        let DocChange::Put { rep: Some(rep), .. } = put(path, text) else { unreachable!() };
-        let mut chunks = rep.chunks;
+        let mut chunks = representation(&mut put(path, text)).chunks.clone();
         chunks.iter_mut().for_each(|chunk| chunk.id = ChunkId(ChunkId::MAX));
         put_chunks(path, text, IndexKind::Text, chunks)
     };

@@ -8,5 +8,6 @@ mod bought_vectors;
 mod damage;
 mod documents;
 mod readers;
+mod representations;
 mod schema;
 mod support;

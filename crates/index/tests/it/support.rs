@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use index::{
-    Access, Batch, DocChange, Index, IndexError, LexicalQuery, NewRep, NewVector, Open, QueryTerm, Snapshot,
-    tokens,
+    Access, Batch, DocChange, Index, IndexError, LexicalQuery, NewVector, Open, QueryTerm, Snapshot, tokens,
 };
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider,
-    IndexKind, LocalEmbedder, Purpose, RepType, SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider,
+    IndexKind, LocalEmbedder, ProducedText, Purpose, RepType, Representation, SkipReason, SourceType, Span,
 };
 
 pub(crate) const DIMENSIONS: usize = 24;
@@ -236,7 +235,7 @@ pub(crate) fn put_as(path: &str, text: &str, kind: IndexKind) -> DocChange {
 }
 
 pub(crate) fn put_chunks(path: &str, text: &str, kind: IndexKind, chunks: Vec<Chunk>) -> DocChange {
-    DocChange::Put {
+    let document = Document {
         path: path.to_owned(),
         source: SourceType::File,
         doc_type: if kind == IndexKind::Code { DocType::Code } else { DocType::Md },
@@ -244,14 +243,38 @@ pub(crate) fn put_chunks(path: &str, text: &str, kind: IndexKind, chunks: Vec<Ch
         mtime_ns: 1_700_000_000_123_456_789,
         inode: 7,
         content_hash: Some(hash(text)),
-        status: DocStatus::Ok,
-        error: None,
-        rep: Some(NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: hash(&format!("{kind} {text}")),
-            meta_json: "{}".to_owned(),
-            chunks,
-        }),
+        reason: None,
+    };
+    let representation = Representation {
+        rep_type: RepType::RawText,
+        rep_hash: hash(&format!("{kind} {text}")),
+        meta_json: "{}".to_owned(),
+        chunks,
+        produced: None,
+    };
+    DocChange::Put { document, representations: vec![representation] }
+}
+
+/// The same document as one that could not be read.
+pub(crate) fn unread(path: &str) -> DocChange {
+    let DocChange::Put { mut document, .. } = put(path, "") else { unreachable!() };
+    document.reason = Some(SkipReason::NotTried { detail: "unreadable".to_owned() });
+    DocChange::Put { document, representations: Vec::new() }
+}
+
+/// A document whose text had to be extracted.
+pub(crate) fn produced(path: &str, text: &str, producer: &str) -> DocChange {
+    let mut change = put(path, text);
+    let produced = ProducedText { producer: producer.to_owned(), text: format!("[\"a\"]\n{text}") };
+    representation(&mut change).produced = Some(produced);
+    change
+}
+
+/// The only representation of a document.
+pub(crate) fn representation(change: &mut DocChange) -> &mut Representation {
+    match change {
+        DocChange::Put { representations, .. } => &mut representations[0],
+        _ => panic!("no document is put"),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use index::{Access, Batch, DocChange, Index, NewRep, Open};
+use index::{Access, Batch, DocChange, Index, Open};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, Filter, IndexChoice, IndexKind, LocalEmbedder, Query,
-    RepType, SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, Filter, IndexChoice, IndexKind, LocalEmbedder, Query,
+    RepType, Representation, SourceType, Span,
 };
 use retrieve::{QueryVectors, RankOptions, SearchAnswer};
 
@@ -104,7 +104,7 @@ fn put(path: &str, text: &str) -> DocChange {
         });
         line += lines + 1;
     }
-    DocChange::Put {
+    let document = Document {
         path: path.into(),
         source: SourceType::File,
         doc_type,
@@ -112,15 +112,16 @@ fn put(path: &str, text: &str) -> DocChange {
         mtime_ns: 0,
         inode: 0,
         content_hash: Some(hash(text)),
-        status: DocStatus::Ok,
-        error: None,
-        rep: Some(NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: hash(text),
-            meta_json: "{}".into(),
-            chunks,
-        }),
-    }
+        reason: None,
+    };
+    let representation = Representation {
+        rep_type: RepType::RawText,
+        rep_hash: hash(text),
+        meta_json: "{}".into(),
+        chunks,
+        produced: None,
+    };
+    DocChange::Put { document, representations: vec![representation] }
 }
 
 fn hash(text: &str) -> ContentHash {

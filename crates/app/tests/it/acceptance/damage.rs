@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{
-    Call, ChunkOptions, Engine, EngineConfig, EventSink, InProcess, ListRequest, Metrics, ModelNames,
+    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, Metrics, ModelNames,
 };
 use model::{Filter, IndexChoice, IndexMode, Query};
-use policy::PolicyConfig;
 use providers::local::TableEmbedder;
 use serde_json::json;
 use testkit::scenario::Answers;
@@ -65,14 +64,10 @@ fn engine(root: &Path, state: &Path) -> Engine {
     let config = EngineConfig {
         root: root.to_owned(),
         state_dir: state.to_owned(),
-        policy: PolicyConfig::default(),
-        gitignore: true,
+        rules: IngestRules { archives: None, ..IngestRules::default() },
         watch: false,
         threads: 1,
-        chunking: ChunkOptions::default(),
         reader: Arc::new(InProcess::default()),
-        pdf: true,
-        archives: None,
         oversample: 5,
         weights: engine::Weights::default(),
         generate_answer: true,
