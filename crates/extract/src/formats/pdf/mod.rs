@@ -1,13 +1,20 @@
 //! PDF: the text layer, page by page. No pictures are decoded, nothing is run, nothing outside is asked.
 
+mod cff;
 mod cmap;
+mod composite_font;
 mod content;
 mod crypt;
 mod file;
 mod filter;
 mod font;
+mod font_program;
+mod glyph_names;
 mod layout;
 mod object;
+mod predefined;
+mod right_to_left;
+mod simple_font;
 mod strings;
 mod tables;
 mod truetype;
