@@ -163,8 +163,7 @@ fn collection(
         object.as_deref().and_then(Object::string).unwrap_or_default().to_vec()
     };
     let (registry, ordering) = (string(&registry), string(&ordering));
-    // The strings of an encrypted file are encrypted, too.
-    if file.is_encrypted() { Ok(None) } else { predefined.collection(&registry, &ordering, file.meter) }
+    predefined.collection(&registry, &ordering, file.meter)
 }
 
 /// What the embedded font says about its glyphs, by the numbers that the codes select.

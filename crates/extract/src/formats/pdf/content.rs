@@ -65,6 +65,15 @@ impl Matrix {
         (a * x + c * y + e, b * x + d * y + f)
     }
 
+    /// The lower left corner of what a rectangle becomes.
+    pub(super) fn corner(&self, [left, bottom, right, top]: [f64; 4]) -> (f64, f64) {
+        let corners = [(left, bottom), (right, bottom), (left, top), (right, top)];
+        corners
+            .iter()
+            .map(|(x, y)| self.apply(*x, *y))
+            .fold((f64::INFINITY, f64::INFINITY), |(left, bottom), (x, y)| (left.min(x), bottom.min(y)))
+    }
+
     pub(super) fn of(object: &Object) -> Option<Matrix> {
         let numbers: Vec<f64> = object.array()?.iter().filter_map(Object::number).collect();
         Some(Matrix(numbers.try_into().ok()?))

@@ -1,11 +1,14 @@
 //! From characters on a page to text in reading order: words, lines, columns, paragraphs.
 
+use super::accents::{accented, is_accent};
 use super::content::{Glyph, Shown};
 use super::right_to_left::{runs_left, to_logical};
 use super::strings::{push_line, push_plain};
 
-/// A blank is as wide as this, in sizes of the font, at least.
-const BLANK: f32 = 0.13;
+/// A gap without a blank in it separates words if it is as wide as this, in sizes of the font.
+const BLANK: f32 = 0.1;
+/// A blank separates words if it moves the text by this much; some are drawn over the letters of a word.
+const SHOWN_BLANK: f32 = 0.05;
 /// Wider gaps cut a line in two: a gutter, or cells of a table.
 const GAP: f32 = 1.1;
 /// The same where something else was shown between the two.
@@ -91,6 +94,15 @@ impl View {
     fn turn(&self, (x, y): (f32, f32)) -> (f32, f32) {
         (x * self.cosine + y * self.sine, x * self.sine - y * self.cosine)
     }
+
+    /// A letter and an accent as one character, if the accent is shown over or under the letter.
+    fn joins(&self, shown: &Shown, letter: &Glyph, accent: &Glyph) -> Option<char> {
+        let ((left, y), (right, _)) = (self.turn(letter.start), self.turn(letter.end));
+        let ((from, accent_y), (to, _)) = (self.turn(accent.start), self.turn(accent.end));
+        let is_over =
+            (left..right).contains(&((from + to) / 2.0)) && (y - accent_y).abs() < 0.5 * letter.size;
+        if is_over { accented(shown.part(letter), shown.part(accent)) } else { None }
+    }
 }
 
 /// Characters joined into pieces of lines, in the order of showing.
@@ -103,15 +115,34 @@ fn pieces(shown: &Shown, view: &View) -> Vec<Piece> {
     let again = shown_again(&glyphs, shown, view);
     let mut pieces: Vec<Piece> = Vec::new();
     let mut blank = false;
-    for (glyph, again) in glyphs.iter().zip(again) {
+    let mut letter: Option<&Glyph> = None;
+    let mut accent: Option<&Glyph> = None;
+    for (index, (glyph, again)) in glyphs.iter().zip(again).enumerate() {
         let text = shown.part(glyph);
         if text.trim().is_empty() {
             blank = true;
+            letter = None;
             continue;
         }
         if again {
             continue;
         }
+        if is_accent(text) {
+            if glyphs.get(index + 1).is_some_and(|next| view.joins(shown, next, glyph).is_some()) {
+                accent = Some(glyph);
+                continue;
+            }
+            if let Some(joined) = letter.and_then(|letter| view.joins(shown, letter, glyph))
+                && let Some(last) = pieces.last_mut()
+            {
+                last.text.pop();
+                last.text.push(joined);
+                continue;
+            }
+        }
+        letter = Some(glyph);
+        let joined = accent.take().and_then(|accent| view.joins(shown, glyph, accent)).map(String::from);
+        let text = joined.as_deref().unwrap_or(text);
         let (left, y) = view.turn(glyph.start);
         let (right, _) = view.turn(glyph.end);
         let size = glyph.size;
@@ -120,7 +151,8 @@ fn pieces(shown: &Shown, view: &View) -> Vec<Piece> {
             let gap = left - last.right;
             // Back within the line is a letter set over another, or an accent.
             if (y - last.y).abs() < SAME_LINE * larger && gap > -0.5 * larger && gap < OWN_GAP * larger {
-                if (blank || gap > BLANK * larger.min(size * 1.5)) && !last.text.ends_with(' ') {
+                let least = if blank { SHOWN_BLANK } else { BLANK };
+                if gap > least * larger.min(size * 1.5) && !last.text.ends_with(' ') {
                     last.text.push(' ');
                 }
                 push_plain(&mut last.text, text);
