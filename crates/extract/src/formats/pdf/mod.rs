@@ -1,13 +1,21 @@
 //! PDF: the text layer, page by page. No pictures are decoded, nothing is run, nothing outside is asked.
 
+mod accents;
+mod cff;
 mod cmap;
+mod composite_font;
 mod content;
 mod crypt;
 mod file;
 mod filter;
 mod font;
+mod font_program;
+mod glyph_names;
 mod layout;
 mod object;
+mod predefined;
+mod right_to_left;
+mod simple_font;
 mod strings;
 mod tables;
 mod truetype;
@@ -43,6 +51,12 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
     for (index, page) in pages.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let shown = show(page, &file, &mut fonts);
+        // A page of equal lines may be packed as tightly as a bomb. What it would unpack to is counted all the same.
+        if let Err(Halt::Limit(limit @ Limit::Ratio)) = shown {
+            sink.note(Diagnostic::Stopped { limit });
+            empty += 1;
+            continue;
+        }
         let Some(shown) = sink.tolerate(&format!("page {number}"), shown)? else { continue };
         if shown.unknown > 0 {
             sink.note(Diagnostic::UnknownGlyphs { page: number, count: shown.unknown });
@@ -63,9 +77,8 @@ fn title(file: &File<'_>, sink: &mut Sink) -> Outcome {
     let Some(info) = file.trailer.borrow().get("Info").cloned() else { return Ok(()) };
     let info = file.resolve(&info)?;
     let Some(info) = info.dict() else { return Ok(()) };
-    // The strings of an encrypted file are encrypted, too.
     if let Some(title) = file.value(info, "Title")?
-        && let Some(bytes) = title.string().filter(|_| !file.is_encrypted())
+        && let Some(bytes) = title.string()
     {
         sink.title(&strings::text_string(bytes));
     }
@@ -226,7 +239,10 @@ fn annotations(
         else {
             continue;
         };
-        let Some([own_left, own_bottom, ..]) = rectangle(&own, file)? else { continue };
+        let Some(own) = rectangle(&own, file)? else { continue };
+        let matrix = file.value(&stream.dict, "Matrix")?;
+        let (own_left, own_bottom) =
+            matrix.as_deref().and_then(Matrix::of).unwrap_or(Matrix::ONE).corner(own);
         let placed = Matrix([1.0, 0.0, 0.0, 1.0, left - own_left, bottom - own_bottom]);
         interpreter.restart(turned);
         interpreter.form_stream(stream, placed, &Dict::default(), 0)?;
