@@ -7,6 +7,7 @@ mod advisories;
 mod agents;
 mod bench;
 mod clients;
+mod compare;
 mod conformance;
 mod crash;
 mod damage;
@@ -29,6 +30,8 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask COMMAND
+
+DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
 
   test [--list] [--only NAME]...   everything: format, lints, licences, tests, conformance,
                                    real clients, docs
@@ -53,6 +56,8 @@ cargo xtask COMMAND
   bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|watched|growth]... [--write]
                                    measure speed as ratios; --peers beside semble, --growth with large folders;
                                    --write puts them in docs/performance.md
+  compare [--rounds N] [--write]   dir2mcp beside ripgrep, semble, codegraph, recoll and the MCP filesystem server: what they
+                                   find, cost, read and show (installs 700 MB); --write puts it in docs/comparison.md
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md
@@ -91,6 +96,7 @@ fn main() -> ExitCode {
         "sessions" => sessions::run(&mut args),
         "load" => load::run(&mut args),
         "bench" => bench::run(&mut args),
+        "compare" => compare::run(&mut args),
         "eval" => eval::run(&mut args),
         "documents" => documents::run(&mut args),
         "fuzz" => fuzz::run_families(&mut args),
