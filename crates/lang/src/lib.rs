@@ -24,5 +24,5 @@ pub use model::{Import, Reference, ReferenceKind, ScopeKind, Symbol, SymbolKind}
 pub use parse::{Parsed, parse, tree};
 pub use shortfall::Shortfall;
 
-/// Another whenever a text has another outline than before, so that stored ones are made anew.
-pub const RULES: &str = "2";
+/// Raised whenever some text gets another outline than before, so that stored outlines are made again.
+pub const RULES: &str = "3";

@@ -1,12 +1,13 @@
 //! Source text in, structure out, within limits.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{ParseOptions, Parser, Tree};
 
+use crate::languages::macros::blank;
 use crate::notes::line;
 use crate::rules::Table;
 use crate::skim::{skim, without};
@@ -63,18 +64,36 @@ pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
         return own(source, limits);
     }
     let older = (language.adapter().older)(source);
+    let macros = (language.adapter().macros)(source);
+    let plain = (!macros.is_empty()).then(|| blank(source, &macros));
     let dialect = language.adapter().skim.filter(|_| limits.max_references == 0);
     if let Some(dialect) = dialect
-        && let Some(left_out) = skim(dialect, source)
+        && let Some(left_out) = skim(dialect, plain.as_deref().unwrap_or(source))
     {
         let shorter = without(source, &left_out);
         let older = older.as_ref().map(|older| without(older, &left_out));
-        let parsed = parse_with_stack(language, &shorter, older.as_deref(), limits);
+        let plain = plain.as_ref().map(|plain| without(plain, &left_out));
+        // Only uses need to know where the macros are.
+        let text = Text { source: &shorter, older: older.as_deref(), plain: plain.as_deref(), macros: &[] };
+        let parsed = parse_with_stack(language, &text, limits);
         if parsed.shortfall.is_none() || dialect.bears_errors() {
             return parsed;
         }
     }
-    parse_with_stack(language, source, older.as_deref(), limits)
+    let text = Text { source, older: older.as_deref(), plain: plain.as_deref(), macros: &macros };
+    parse_with_stack(language, &text, limits)
+}
+
+/// One text in the versions that a grammar may read. All are equally long.
+struct Text<'s> {
+    /// As it is: what is shown.
+    source: &'s str,
+    /// Without syntax that the grammar does not know yet. If it has errors, `source` may have fewer.
+    older: Option<&'s str>,
+    /// With blanks in place of macros, which are always in the way.
+    plain: Option<&'s str>,
+    /// Where those macros are.
+    macros: &'s [Range<usize>],
 }
 
 /// The bytes of a line on average, if nobody writes such lines by hand. A short text is no burden, whoever wrote it.
@@ -86,12 +105,12 @@ fn minified(source: &str) -> Option<usize> {
     (line > LINE).then_some(line)
 }
 
-fn parse_with_stack(language: Language, source: &str, older: Option<&str>, limits: &Limits) -> Parsed {
-    if source.len() <= SMALL {
-        return parse_here(language, source, older, limits);
+fn parse_with_stack(language: Language, text: &Text<'_>, limits: &Limits) -> Parsed {
+    if text.source.len() <= SMALL {
+        return parse_here(language, text, limits);
     }
-    let stack = 2 * 1024 * 1024 + source.len() * STACK_PER_BYTE;
-    stacker::grow(stack, || parse_here(language, source, older, limits))
+    let stack = 2 * 1024 * 1024 + text.source.len() * STACK_PER_BYTE;
+    stacker::grow(stack, || parse_here(language, text, limits))
 }
 
 /// The parser frees its own stack by recursion, 112 bytes for each token not yet understood, which hostile input
@@ -140,14 +159,14 @@ const BRACKET: [bool; 256] = {
     table
 };
 
-/// The grammar reads `older` if there is one; what is shown is of `source`.
-fn parse_here(language: Language, source: &str, older: Option<&str>, limits: &Limits) -> Parsed {
+fn parse_here(language: Language, text: &Text<'_>, limits: &Limits) -> Parsed {
     let adapter = language.adapter();
     let table = language.table();
-    let Some(mut tree) = read(table, older.unwrap_or(source), limits) else {
+    let source = text.source;
+    let Some(mut tree) = read(table, text.plain.or(text.older).unwrap_or(source), limits) else {
         return Parsed::nothing(language, Shortfall::TooHard);
     };
-    if older.is_some()
+    if text.older.is_some()
         && tree.root_node().has_error()
         && let Some(second) = read(table, source, limits)
         && (!second.root_node().has_error() || first_error(&second) > first_error(&tree))
@@ -156,7 +175,7 @@ fn parse_here(language: Language, source: &str, older: Option<&str>, limits: &Li
     }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
     let mut visit = Visit::new(source, table, limits, adapter.separator);
-    walk(&tree, &mut visit);
+    walk(&tree, &mut visit, text.macros);
     if broken.is_some() {
         (adapter.recover)(&mut visit);
     }

@@ -1,5 +1,7 @@
 //! What a language adapter says about the nodes of its grammar.
 
+use std::ops::Range;
+
 use tree_sitter::{Language as Grammar, Node};
 use tree_sitter_language::LanguageFn;
 
@@ -30,6 +32,8 @@ pub(crate) struct Adapter {
     pub(crate) separator: &'static str,
     /// The same text, as long, without syntax that the grammar does not know yet.
     pub(crate) older: fn(&str) -> Option<String>,
+    /// The parts of a text that a preprocessor removes: the grammar reads blanks in their place.
+    pub(crate) macros: fn(&str) -> Vec<Range<usize>>,
     /// Adds what the parser lost in a text with errors.
     pub(crate) recover: fn(&mut Visit<'_>),
     /// How to leave out the insides of functions, where only the outline is asked for.
@@ -55,6 +59,7 @@ impl Adapter {
         shared_roles: &[],
         separator: ".",
         older: |_| None,
+        macros: |_| Vec::new(),
         recover: |_| (),
         minified: false,
         too_nested: |_| false,

@@ -1,6 +1,6 @@
 //! What a rule may ask and note while the walk stands on a node.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use tree_sitter::Node;
 
@@ -19,6 +19,8 @@ pub(crate) struct Visit<'s> {
     names: Bits,
     /// Where a name stands that was noted, or is known to be no use.
     noted: Bits,
+    /// The byte up to which rows were counted for macros, and how many there are.
+    counted: (usize, usize),
 }
 
 impl<'s> Deref for Visit<'s> {
@@ -69,6 +71,7 @@ impl<'s> Visit<'s> {
             role: Role::Read,
             names: Bits::new(source.len()),
             noted: Bits::new(noted),
+            counted: (0, 0),
         }
     }
 
@@ -308,6 +311,22 @@ impl<'s> Visit<'s> {
             _ => last,
         };
         self.refer(kind, last, first);
+    }
+
+    /// Notes a use of a macro that is not in the tree. They come in the order of the text.
+    pub(crate) fn refer_macro(&mut self, part: Range<usize>) {
+        let text = self.slice(part.start, part.end);
+        let name = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        // The closing part of a macro around a type.
+        if name.is_empty() {
+            return;
+        }
+        let (from, rows) = self.counted;
+        let row = rows + self.slice(from, part.start).matches('\n').count();
+        self.counted = (part.start, row);
+        let column = part.start - self.slice(0, part.start).rfind('\n').map_or(0, |end| end + 1);
+        let kind = if name.len() < text.len() { ReferenceKind::Call } else { ReferenceKind::Read };
+        self.notes.refer(kind, (row, column), name, None);
     }
 
     pub(crate) fn import(&mut self, at: Node<'_>, module: &str, name: Option<&str>, alias: Option<&str>) {

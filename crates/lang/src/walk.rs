@@ -1,5 +1,7 @@
 //! The one walk over the tree: by cursor and with its own stack, since source may nest deeper than any thread's.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::notes::{Front, Scope};
@@ -45,8 +47,10 @@ struct Wrap {
     head: Option<(usize, usize)>,
 }
 
-pub(crate) fn walk(tree: &Tree, visit: &mut Visit<'_>) {
+/// `macros` are parts of the text that the tree does not have; their names are uses where the walk passes them.
+pub(crate) fn walk(tree: &Tree, visit: &mut Visit<'_>, macros: &[Range<usize>]) {
     let mut cursor = tree.walk();
+    let mut macros = if visit.wants_uses { macros } else { &[] }.iter().peekable();
     let mut frames: Vec<Frame> = Vec::with_capacity(64);
     let mut frame = Frame::default();
     if !cursor.goto_first_child() {
@@ -54,6 +58,9 @@ pub(crate) fn walk(tree: &Tree, visit: &mut Visit<'_>) {
     }
     loop {
         let node = cursor.node();
+        while let Some(passed) = macros.next_if(|passed| passed.start < node.start_byte()) {
+            visit.refer_macro(passed.clone());
+        }
         let outer = (visit.scopes.len(), visit.labels.len());
         let (role, is_member) =
             if frame.place == 0 { (Role::Read, false) } else { part(visit, &frame, &cursor, node) };

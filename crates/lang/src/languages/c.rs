@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::{common, lost};
+use super::{common, lost, macros};
 use crate::rules::{Action, Adapter, Declared, Place, Role, Rule};
 use crate::skim::Dialect;
 use crate::visit::Visit;
@@ -17,6 +17,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     grammar: tree_sitter_c::LANGUAGE,
     rules: &[],
     shared: SHARED,
+    macros: macros::find,
     recover,
     shared_roles: SHARED_ROLES,
     skim: Some(Dialect::C),
@@ -153,9 +154,26 @@ pub(super) fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 
 fn callable(visit: &mut Visit<'_>, node: Node<'_>, name: Node<'_>) -> Option<Declared> {
     let (name, owner) = split_name(visit, name);
-    // An unknown macro before `namespace a {` makes it look like a function.
-    if matches!(visit.text(name), "namespace" | "class" | "struct" | "union" | "enum" | "template" | "using")
-    {
+    // An unknown macro before `namespace a {` makes it look like a function, one around a type gives that type's name.
+    if matches!(
+        visit.text(name),
+        "namespace"
+            | "class"
+            | "struct"
+            | "union"
+            | "enum"
+            | "template"
+            | "using"
+            | "noexcept"
+            | "int"
+            | "void"
+            | "char"
+            | "bool"
+            | "long"
+            | "double"
+            | "float"
+            | "unsigned"
+    ) {
         return None;
     }
     let kind = if owner.is_some() { SymbolKind::Method } else { visit.callable() };
@@ -169,7 +187,7 @@ fn callable(visit: &mut Visit<'_>, node: Node<'_>, name: Node<'_>) -> Option<Dec
         visit.declared(kind, node, name)?
     };
     if declared.name.contains(char::is_whitespace) {
-        declared.name = declared.name.split_whitespace().collect::<Vec<_>>().join(" ");
+        declared.name = declared.name.split_whitespace().collect::<Vec<_>>().join(" ").replace("~ ", "~");
     }
     // Constructors list their initialisers before the body.
     let mut cursor = node.walk();
@@ -217,6 +235,10 @@ fn typedef(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some((name, _)) = node.child_by_field_name("declarator").and_then(declarator) else {
         return Action::Enter;
     };
+    // In a text with errors it is a part of the type: `typedef __signed__ char name`.
+    if name.kind() == "primitive_type" && node.has_error() {
+        return Action::Enter;
+    }
     let body = node.child_by_field_name("type").and_then(|of| of.child_by_field_name("body"));
     let anonymous = node
         .child_by_field_name("type")

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tree_sitter::Node;
 
-use super::{c, common, lost};
+use super::{c, common, lost, macros};
 use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::skim::Dialect;
 use crate::visit::Visit;
@@ -33,6 +33,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("raw_string_literal", Rule::Skip),
     ],
     shared: c::SHARED,
+    macros: macros::find,
     recover,
     roles: ROLES,
     shared_roles: c::SHARED_ROLES,

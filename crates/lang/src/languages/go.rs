@@ -60,7 +60,8 @@ const ROLES: &[Place] = &[
     ("slice_expression", "operand", Role::Same),
     ("parenthesized_expression", "", Role::Same),
     ("unary_expression", "operand", Role::Same),
-    ("literal_element", "", Role::Same),
+    // A plain name is a field, unless `literal` knows better; anything else is a value.
+    ("literal_element", ">identifier", Role::Same),
     ("parameter_declaration", "name", Role::Bind),
     ("variadic_parameter_declaration", "name", Role::Bind),
     ("type_parameter_declaration", "name", Role::Bind),
@@ -121,9 +122,52 @@ fn import(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 }
 
 fn literal(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
-    if let Some(name) = node.child_by_field_name("type").filter(|name| name.kind() == "type_identifier") {
-        visit.name_at(name);
-        visit.refer(ReferenceKind::Instantiation, name, None);
+    let Some(of) = node.child_by_field_name("type") else { return Action::Enter };
+    if of.kind() == "type_identifier" {
+        visit.name_at(of);
+        visit.refer(ReferenceKind::Instantiation, of, None);
+    } else if let Some(body) = node.child_by_field_name("body") {
+        keys(visit, of, body, MAX_ELIDED);
     }
     Action::Enter
+}
+
+/// How many literals inside each other may leave out their types.
+const MAX_ELIDED: usize = 16;
+
+/// The keys of maps and of lists are values, those of structs are fields. A literal inside another may leave out its
+/// type, which the outer type then says.
+fn keys(visit: &mut Visit<'_>, of: Node<'_>, body: Node<'_>, depth: usize) {
+    let (key_type, value_type) = match of.kind() {
+        "map_type" => (of.child_by_field_name("key"), of.child_by_field_name("value")),
+        "slice_type" | "array_type" | "implicit_length_array_type" => {
+            (None, of.child_by_field_name("element"))
+        }
+        _ => return,
+    };
+    if depth == 0 {
+        return;
+    }
+    let inner = |visit: &mut Visit<'_>, of: Option<Node<'_>>, element: Node<'_>| match of {
+        Some(of) if element.kind() == "literal_value" => keys(visit, of, element, depth - 1),
+        _ => {}
+    };
+    let mut cursor = body.walk();
+    for element in body.named_children(&mut cursor) {
+        let parts = match element.kind() {
+            "keyed_element" => (element.child_by_field_name("key"), element.child_by_field_name("value")),
+            "literal_element" => (None, Some(element)),
+            _ => continue,
+        };
+        if let Some(key) = parts.0.and_then(|key| key.named_child(0)) {
+            if key.kind() == "identifier" {
+                visit.value(key, Role::Read, None);
+                visit.no_use(key);
+            }
+            inner(visit, key_type, key);
+        }
+        if let Some(value) = parts.1.and_then(|value| value.named_child(0)) {
+            inner(visit, value_type, value);
+        }
+    }
 }

@@ -6,6 +6,7 @@ use super::common;
 use crate::notes::line;
 use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::{Visit, end_row};
+use crate::walk;
 use model::ReferenceKind;
 use model::{ScopeKind, SymbolKind};
 
@@ -26,6 +27,9 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("bind", Rule::On(function)),
         ("data_type", Rule::On(data)),
         ("newtype", Rule::On(data)),
+        ("data_constructor", Rule::On(constructor)),
+        ("newtype_constructor", Rule::On(constructor)),
+        ("gadt_constructor", Rule::On(constructor)),
         ("type_synonym", Rule::Declare(SymbolKind::Type)),
         ("type_family", Rule::Declare(SymbolKind::Type)),
         ("data_family", Rule::Declare(SymbolKind::Type)),
@@ -156,13 +160,31 @@ fn data(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     Action::Declare(declared.head_end(end).opens(ScopeKind::Class))
 }
 
-/// A field of a record is a function to its value; in a pattern or an update it is only named.
-fn field(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
-    if visit.scope_kind() != ScopeKind::Class || visit.role != Role::Bind {
+/// `Leaf` and `Node` of `data Tree a = Leaf | Node a`: what makes a value of the type.
+fn constructor(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    // Several of a GADT may share a type: `A, B :: T`.
+    if let Some(list) = node.child_by_field_name("names") {
+        let mut cursor = list.walk();
+        let names: Vec<Node<'_>> = list.children_by_field_name("name", &mut cursor).collect();
+        for name in names {
+            if let Some(declared) = visit.declared(SymbolKind::Constructor, node, name) {
+                walk::add(visit, declared);
+            }
+        }
         return Action::Enter;
     }
+    let inner = node.child_by_field_name("constructor").unwrap_or(node);
+    let name = inner.child_by_field_name("name").or_else(|| inner.child_by_field_name("operator"));
+    let Some(name) = name else { return Action::Enter };
+    visit.declared(SymbolKind::Constructor, node, name).into()
+}
+
+/// A field of a record is a function to its value; in a pattern or an update it is only named.
+fn field(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
+    let of = node.parent().filter(|parent| parent.kind() == "field");
+    let Some(of) = of.filter(|_| visit.scope_kind() == ScopeKind::Class) else { return Action::Enter };
     let Some(declared) = visit.declared(SymbolKind::Property, node, node) else { return Action::Enter };
-    let end = node.parent().map_or(declared.head_end, |field| field.end_byte());
+    let end = of.end_byte();
     Action::Declare(declared.head_end(end).leaf())
 }
 

@@ -16,6 +16,7 @@ mod json;
 mod kotlin;
 mod lost;
 mod lua;
+pub(crate) mod macros;
 mod markdown;
 mod php;
 mod python;

@@ -6,7 +6,7 @@ use regex::Regex;
 use tree_sitter::Node;
 
 use super::lost::{self, Extent};
-use crate::notes::line;
+use crate::notes::{MAX_NAME, line};
 use crate::rules::{Action, Adapter, Place, Role, Rule};
 use crate::visit::Visit;
 use crate::walk;
@@ -74,15 +74,14 @@ fn create(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     };
     let Some(name) = name else { return Action::Enter };
     visit.name_at(name);
-    let text = visit.text(name);
-    // `[dbo].[Users]` and "Users" are dbo.Users and Users.
-    let plain: String = text.chars().filter(|c| !matches!(c, '"' | '`' | '[' | ']')).collect();
-    let bare = plain.rsplit('.').next().unwrap_or(&plain).to_owned();
-    let owner = plain.rsplit_once('.').map(|(owner, _)| owner.to_owned());
-    let declared = visit.declared_as(kind, node, bare, name.start_position().row);
+    // The grammar begins some names too late and ends some too early: `[Order Details]`, `t$x`.
+    let before = visit.slice(0, name.start_byte());
+    let start = before.strip_suffix(['[', '"', '`']).unwrap_or(before).len();
+    let Some(called) = Name::read(visit.slice(start, visit.source.len())) else { return Action::Enter };
+    let declared = visit.declared_as(kind, node, called.bare, name.start_position().row);
     let end = super::common::body_start(node, &["column_definitions", "create_query", "function_body"]);
     let end = end.unwrap_or(declared.head_end);
-    Action::Declare(declared.head_end(end).owner(owner))
+    Action::Declare(declared.head_end(end).owner(called.owner))
 }
 
 fn relation(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
@@ -105,7 +104,7 @@ fn invocation(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
 fn recover(visit: &mut Visit<'_>) {
     static CREATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
-            r#"(?im)^[ \t]*CREATE\s+(?:OR\s+REPLACE\s+)?(?:UNIQUE\s+|TEMP(?:ORARY)?\s+|CONSTRAINT\s+|MATERIALIZED\s+)*(TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|TYPE|INDEX|SEQUENCE|SCHEMA)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?([\w."`\[\]]+)"#,
+            r#"(?im)^[ \t]*CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:UNIQUE|GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|EXTERNAL|VIRTUAL|CONSTRAINT|MATERIALIZED)\s+)*(TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|TYPE|INDEX|SEQUENCE|SCHEMA)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?(#{0,2}[\w"`\[])"#,
         )
         .ok()
     });
@@ -131,6 +130,7 @@ fn recover(visit: &mut Visit<'_>) {
             "SCHEMA" => SymbolKind::Schema,
             _ => SymbolKind::Function,
         };
+        let Some(called) = Name::read(source[name.start()..].trim_start_matches('#')) else { continue };
         let whole = found.get(0).map_or("", |all| all.as_str());
         let extent = Extent {
             start: name.end() - whole.trim_start().len(),
@@ -138,15 +138,58 @@ fn recover(visit: &mut Visit<'_>) {
             end: statement_end(source, name.end()),
             row,
         };
-        let plain: String = name.as_str().chars().filter(|c| !matches!(c, '"' | '`' | '[' | ']')).collect();
-        let bare = plain.rsplit('.').next().unwrap_or(&plain).to_owned();
-        if bare.is_empty() {
-            continue;
-        }
-        let owner = plain.rsplit_once('.').map(|(owner, _)| owner.to_owned());
-        let declared = lost::declared(source, kind, bare, &extent, &['$', ';', '\n']);
-        walk::add(visit, declared.owner(owner));
+        let declared = lost::declared(source, kind, called.bare, &extent, &['$', ';', '\n']);
+        walk::add(visit, declared.owner(called.owner));
     }
+}
+
+/// The name of what a statement creates: `[dbo].[Order Details]` is `Order Details` of `dbo`.
+#[derive(Debug, PartialEq)]
+struct Name {
+    owner: Option<String>,
+    bare: String,
+}
+
+impl Name {
+    /// The name that a text begins with.
+    fn read(text: &str) -> Option<Name> {
+        let (mut bare, mut rest) = part(text)?;
+        let mut owners: Vec<String> = Vec::new();
+        while let Some((next, behind)) =
+            rest.trim_start().strip_prefix('.').and_then(|more| part(more.trim_start()))
+        {
+            owners.push(std::mem::replace(&mut bare, next));
+            rest = behind;
+        }
+        let owner = (!owners.is_empty()).then(|| owners.join("."));
+        Some(Name { owner, bare })
+    }
+}
+
+/// One part of a name without its quotes, and what is behind it. A quote inside is written twice.
+fn part(text: &str) -> Option<(String, &str)> {
+    let close = match text.chars().next()? {
+        '[' => ']',
+        quote @ ('"' | '`') => quote,
+        _ => {
+            let end = text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '#' | '@'));
+            let (name, rest) = text.split_at(end.unwrap_or(text.len()));
+            return (!name.is_empty()).then(|| (name.to_owned(), rest));
+        }
+    };
+    let mut name = String::new();
+    let mut inside = text[1..].char_indices().take(MAX_NAME).peekable();
+    while let Some((at, c)) = inside.next() {
+        match c {
+            _ if c == close => match inside.next_if(|(_, next)| *next == close) {
+                Some(_) => name.push(close),
+                None => return (!name.is_empty()).then(|| (name, &text[at + 2..])),
+            },
+            '\n' => return None,
+            _ => name.push(c),
+        }
+    }
+    None
 }
 
 /// The first semicolon outside a body between dollars; bodies are texts to SQL. Looks only so far.

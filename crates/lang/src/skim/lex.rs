@@ -26,7 +26,7 @@ impl Dialect {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'s> {
+pub(crate) enum Token<'s> {
     /// A name, a keyword or a number.
     Word(&'s str),
     /// A whole string, character or regular expression.
@@ -39,17 +39,17 @@ pub(super) enum Token<'s> {
     Start,
 }
 
-pub(super) struct Lexer<'s> {
+pub(crate) struct Lexer<'s> {
     pub(super) source: &'s str,
     pub(super) bytes: &'s [u8],
     pub(super) dialect: Dialect,
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// How many braces are open inside each template string that is being read.
     pub(super) templates: Vec<usize>,
 }
 
 impl<'s> Lexer<'s> {
-    pub(super) fn new(source: &'s str, dialect: Dialect) -> Lexer<'s> {
+    pub(crate) fn new(source: &'s str, dialect: Dialect) -> Lexer<'s> {
         let mut lexer = Lexer { source, bytes: source.as_bytes(), dialect, at: 0, templates: Vec::new() };
         if dialect == Dialect::Php {
             lexer.page();
@@ -66,7 +66,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The next token. `value` says whether what stands before it is a value, so that `/` divides it.
-    pub(super) fn next(&mut self, value: bool) -> Option<Token<'s>> {
+    pub(crate) fn next(&mut self, value: bool) -> Option<Token<'s>> {
         let scripts = self.dialect.is_script();
         loop {
             let byte = *self.bytes.get(self.at)?;

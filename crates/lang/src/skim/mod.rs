@@ -10,8 +10,7 @@ mod strings;
 
 use std::ops::Range;
 
-pub(crate) use lex::Dialect;
-use lex::{Lexer, Token};
+pub(crate) use lex::{Dialect, Lexer, Token};
 
 /// A shorter inside is not worth the copy.
 const WORTH: usize = 24;

@@ -114,6 +114,11 @@ fn go() {
             ("package p\nfunc (r *R) f() { r.x.y = z; *p = q; a[i]++ }\n", "r r.x r.x.y= z p= q a= i"),
             ("package p\nfunc f() { for k, v := range m { use(k) } }\n", "k= v= m k"),
             ("package p\nvar x = T{A: b, C: d.e}\n", "b d d.e"),
+            ("package p\nvar x = map[K]int{A: b, q.C: d, \"s\": e}\n", "A b q q.C d e"),
+            ("package p\nvar x = [...]string{Zero: a, One + 1: b}\n", "Zero a One b"),
+            ("package p\nvar x = map[K]T{A: {B: c}, D: {E: f}}\n", "A c D f"),
+            ("package p\nvar x = map[K]map[L]T{A: {B: {C: d}}}\n", "A B d"),
+            ("package p\nvar x = map[T]int{{A: b}: c}\nvar y = []map[K]int{{A: b}}\n", "b c A b"),
         ],
     );
 }
