@@ -185,7 +185,7 @@ impl Engine {
             Err(error) => {
                 self.shared.counters.finish();
                 let message = format!("the system grants no thread to index with: {error}");
-                (on_event)(Event::Fatal { code: worker::INGEST_FAILED, message });
+                (on_event)(Event::Fatal { code: ErrorCode::IngestFailed, message });
             }
         }
     }

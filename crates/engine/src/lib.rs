@@ -38,4 +38,4 @@ pub use presence::holds;
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
-pub use worker::{Event, EventSink, INGEST_FAILED, ROOT_INACCESSIBLE};
+pub use worker::{Event, EventSink};

@@ -44,14 +44,10 @@ pub enum Event {
     /// Indexing cannot go on.
     Fatal {
         /// What the `fatal` event calls it.
-        code: &'static str,
+        code: ErrorCode,
         message: String,
     },
 }
-
-/// Codes of the `fatal` event that no call answers with.
-pub const ROOT_INACCESSIBLE: &str = "ROOT_INACCESSIBLE";
-pub const INGEST_FAILED: &str = "INGEST_FAILED";
 
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
@@ -242,7 +238,7 @@ impl Worker {
             if root.is_gone_for_good() {
                 let message =
                     format!("the root directory {path} was removed or replaced while it was served");
-                (self.on_event)(Event::Fatal { code: ROOT_INACCESSIBLE, message });
+                (self.on_event)(Event::Fatal { code: ErrorCode::RootInaccessible, message });
                 return End::Done;
             }
             if !std::mem::replace(&mut told, true) {
@@ -273,7 +269,7 @@ impl Worker {
                 "the state directory {} was removed or emptied while it was used",
                 self.shared.config.state_dir.display()
             );
-            (self.on_event)(Event::Fatal { code: INGEST_FAILED, message });
+            (self.on_event)(Event::Fatal { code: ErrorCode::IngestFailed, message });
             return Err(End::Done);
         }
         if !self.shared.guard.root().is_current() {
@@ -511,9 +507,10 @@ impl WallClock for SystemClock {
     }
 }
 
-fn fatal_code(code: ErrorCode) -> &'static str {
+/// The exit code of the process depends on it, and there are three.
+fn fatal_code(code: ErrorCode) -> ErrorCode {
     match code {
-        ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => code.as_str(),
-        _ => INGEST_FAILED,
+        ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => code,
+        _ => ErrorCode::IngestFailed,
     }
 }

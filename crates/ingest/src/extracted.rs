@@ -3,9 +3,7 @@
 //! A line of JSON, then the texts of all units, one after the other: the index finds its chunks in them as they are, and keeps
 //! only what no chunk holds.
 
-use std::borrow::Cow;
-
-use extract::{Extraction, Format, Unit};
+use extract::{Extraction, Format};
 use model::{ProducedText, RelPath};
 use serde::{Deserialize, Serialize};
 
@@ -23,19 +21,17 @@ pub(crate) fn producer(format: Format, path: &RelPath) -> String {
 
 /// Everything but the texts.
 #[derive(Serialize, Deserialize)]
-struct Head<'a> {
+struct Head {
     /// Its units have no texts.
-    extraction: Cow<'a, Extraction>,
+    extraction: Extraction,
     /// How long each unit's text is, in bytes.
     lengths: Vec<usize>,
 }
 
 /// The written form.
-pub(crate) fn written(extraction: &Extraction, producer: String) -> ProducedText {
-    let lengths: Vec<usize> = extraction.units.iter().map(|unit| unit.text.len()).collect();
-    let texts: String = extraction.units.iter().map(|unit| unit.text.as_str()).collect();
-    let units = extraction.units.iter().map(|unit| Unit { text: String::new(), ..unit.clone() }).collect();
-    let extraction = Cow::Owned(Extraction { units, ..extraction.clone() });
+pub(crate) fn written(mut extraction: Extraction, producer: String) -> ProducedText {
+    let lengths = extraction.units.iter().map(|unit| unit.text.len()).collect();
+    let texts: String = extraction.units.iter_mut().map(|unit| std::mem::take(&mut unit.text)).collect();
     // Writing plain values into memory does not fail.
     let head = serde_json::to_string(&Head { extraction, lengths }).unwrap_or_default();
     ProducedText { producer, text: format!("{head}\n{texts}") }
@@ -44,8 +40,7 @@ pub(crate) fn written(extraction: &Extraction, producer: String) -> ProducedText
 /// Reads the written form back; `None` for anything else.
 pub(crate) fn read(written: &str) -> Option<Extraction> {
     let (head, mut texts) = written.split_once('\n')?;
-    let Head { extraction, lengths } = serde_json::from_str(head).ok()?;
-    let mut extraction = extraction.into_owned();
+    let Head { mut extraction, lengths } = serde_json::from_str(head).ok()?;
     if extraction.units.len() != lengths.len() {
         return None;
     }
@@ -79,7 +74,7 @@ mod tests {
             skip: None,
             diagnostics: vec![],
         };
-        let kept = written(&extraction, "x".to_owned());
+        let kept = written(extraction.clone(), "x".to_owned());
         assert_eq!(read(&kept.text), Some(extraction));
         for end in (0..kept.text.len()).filter(|end| kept.text.is_char_boundary(*end)) {
             assert_eq!(read(&kept.text[..end]), None, "cut at {end}");

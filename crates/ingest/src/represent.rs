@@ -218,7 +218,7 @@ impl Representer<'_> {
             rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
             meta_json: meta.to_string(),
             chunks,
-            produced: extraction.zip(producer).map(|(all, producer)| extracted::written(&all, producer)),
+            produced: extraction.zip(producer).map(|(all, producer)| extracted::written(all, producer)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::Event;
 use mcp::CallerSource;
-use model::IndexMode;
+use model::{ErrorCode, IndexMode};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Loaded, Settings};
@@ -58,7 +58,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
                 Event::FileError { path, message } => warn(&format!("{path}: {message}")),
                 Event::Warning(message) => warn(&message),
                 // Without its root there is nothing to serve; the client may start another server.
-                Event::Fatal { code: code @ engine::ROOT_INACCESSIBLE, message } => {
+                Event::Fatal { code: code @ ErrorCode::RootInaccessible, message } => {
                     let _ = lost_in.send(Exit::fatal(code, message));
                     ending.cancel();
                 }

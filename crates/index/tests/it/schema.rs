@@ -243,6 +243,47 @@ fn migrates_from(version: u32) {
     has(&state, "outlines", &["doc_id", "content_hash", "packed"]);
 }
 
+/// The catalog of a small folder as version 0.4.0 wrote it: two documents that can be searched, and three that cannot.
+#[test]
+fn a_catalog_that_an_older_program_wrote_is_migrated() {
+    let state = State::new();
+    std::fs::create_dir_all(&state.dir).unwrap();
+    let packed = include_bytes!("../fixtures/format-3.sqlite.zst");
+    std::fs::write(state.catalog(), zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let reasons = |index: &index::Index| -> Vec<(String, DocStatus, Option<String>)> {
+        let (_, rows) = index.list(&|_| true, 10, 0).unwrap();
+        let shown = |row: index::DocumentRow| {
+            (row.path.clone(), row.status, row.reason.as_ref().map(ToString::to_string))
+        };
+        rows.into_iter().map(shown).collect()
+    };
+    let damaged = "EXTRACT_FAILED: the docx file is damaged (the zip directory is missing); open it in its own program \
+                   and save it again";
+    let link = "SYMLINK_SKIPPED: a symbolic link is not followed (ingest.follow_symlinks)";
+    let expected = [
+        ("broken.docx", DocStatus::Error, Some(damaged)),
+        ("data.bin", DocStatus::Skipped, Some("BINARY_SKIPPED: the content is binary")),
+        ("letter.docx", DocStatus::Ok, None),
+        ("link", DocStatus::Skipped, Some(link)),
+        ("notes.md", DocStatus::Ok, None),
+    ]
+    .map(|(path, status, reason)| (path.to_owned(), status, reason.map(str::to_owned)));
+    assert_eq!(reasons(&state.reader()), expected, "by a reader, which changes nothing");
+    let index = state.writer();
+    assert_eq!(index.replaced(), None);
+    assert_eq!(reasons(&index), expected);
+    assert!(index.list(&|_| true, 10, 0).unwrap().1.iter().all(|row| row.status == row.document.status()));
+    index.repair(&|_, _| {}).unwrap();
+    assert_eq!(
+        crate::support::paths(&crate::support::lexical(&index.snapshot(), "heron", None)),
+        ["notes.md"]
+    );
+    index.check().unwrap();
+    index.verify().unwrap();
+    drop(index);
+    assert_eq!(reasons(&state.writer()), expected, "once is enough");
+}
+
 /// A newer program reads more out of a text than the one that made its outline.
 #[test]
 fn outlines_by_other_rules_are_made_anew() {
