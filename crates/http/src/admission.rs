@@ -31,8 +31,8 @@ impl Admission {
 
     /// Waits for the client's turn, which lasts until it is taken away with [`take_turn`](Self::take_turn).
     pub(crate) async fn wait_for_turn(&self) {
-        self.connection.belongs_to(&self.client);
-        let turn = self.turns.take(&self.client, self.connection.begin()).await;
+        self.connection.set_client(&self.client);
+        let turn = self.turns.take(&self.client, self.connection.begin_request()).await;
         self.outcome().turn = Some(turn);
     }
 

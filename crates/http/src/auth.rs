@@ -86,7 +86,7 @@ impl BearerTokens {
 
     fn identify(&self, headers: &HeaderMap) -> Option<Identity> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
-        // Two credentials are no credential: whoever reads the other one would see another caller.
+        // Two credentials count as none: a proxy in front may have read the other one, and seen another caller.
         let (Some(value), None) = (values.next(), values.next()) else { return None };
         let presented = digest(bearer_token(value.as_bytes())?);
         let mut found = None;

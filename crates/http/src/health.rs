@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 use tower::service_fn;
 
-use crate::route::{Guard, Limits, Route, Turn};
+use crate::route::{Guard, Limits, Route, WaitsForTurn};
 
 /// What the program behind the server says of itself.
 pub trait Vitals: Send + Sync {
@@ -51,7 +51,7 @@ pub(crate) fn routes(vitals: &Arc<dyn Vitals>, stopping: &CancellationToken) -> 
             let (status, body) = readiness();
             document(status, JSON, body)
         }),
-        // Whoever else can reach the server learns from the numbers how it is used.
+        // The numbers tell how the server is used, which is not for everyone who can reach it.
         route("/metrics", move || {
             document(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics_of.metrics())
         })
@@ -64,7 +64,7 @@ fn route(path: &str, answer: impl Fn() -> Response<Body> + Clone + Send + Sync +
     Route::new(path, service)
         .methods([Method::GET, Method::HEAD])
         .guard(Guard::Open)
-        .limits(Limits { turn: Turn::Never, ..Limits::default() })
+        .limits(Limits { turn: WaitsForTurn::Never, ..Limits::default() })
 }
 
 fn document(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::connection::Exchange;
+use crate::timed_stream::Exchange;
 use crate::turns::Turn;
 use crate::unsent::Unsent;
 
@@ -71,7 +71,7 @@ impl Body for Reply {
         if let (Poll::Ready(Some(Ok(frame))), Some(unsent)) = (&polled, &self.unsent)
             && let Some(data) = frame.data_ref()
         {
-            unsent.given(data.len());
+            unsent.queued(data.len());
         }
         polled
     }

@@ -32,9 +32,9 @@ pub struct Route {
 /// Who may use a route. Host and Origin are checked on every route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// Everyone who can reach the server, without a limit of the rate.
+    /// Every client that can reach the server, without a rate limit.
     Open,
-    /// Whoever shows a credential. The service finds a [`Caller`](model::Caller) in the extensions of the request, and no
+    /// Clients that show a credential. The service finds a [`Caller`](model::Caller) in the extensions of the request, and no
     /// header with a secret.
     Identified,
     /// Like `Identified` where others than this machine can reach the server, like `Open` elsewhere.
@@ -47,12 +47,12 @@ pub struct Limits {
     pub body_bytes: usize,
     /// For the whole body; `None` takes the server's usual time.
     pub body_time: Option<Duration>,
-    pub turn: Turn,
+    pub turn: WaitsForTurn,
 }
 
 /// When a request waits for its client's turn, so that no client keeps the others from being served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum WaitsForTurn {
     /// The end of the body is held back until it is the client's turn. A service that leaves the body alone does not wait.
     AtEndOfBody,
     /// Before the service is called: for work that needs no body.
@@ -74,7 +74,7 @@ pub(crate) struct Methods {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { body_bytes: 1024 * 1024, body_time: None, turn: Turn::AtEndOfBody }
+        Limits { body_bytes: 1024 * 1024, body_time: None, turn: WaitsForTurn::AtEndOfBody }
     }
 }
 

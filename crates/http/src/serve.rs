@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Timeouts;
-use crate::connection::{Exchange, Patient};
+use crate::connection_slots::ConnectionSlots;
 use crate::error::HttpError;
 use crate::listen::Bound;
-use crate::seats::Seats;
 use crate::site::{ServedSite, Site};
+use crate::timed_stream::{Exchange, TimedStream};
 use crate::turns::Turns;
 use crate::unsent::Unsent;
 
@@ -28,7 +28,7 @@ use crate::unsent::Unsent;
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// How long to wait when the system has no more file descriptors to give.
 const OUT_OF_FILES: Duration = Duration::from_millis(100);
-/// So many connections and requests at once were a burst.
+/// This many connections and requests at once count as a burst.
 const BURST: usize = 64;
 /// How often to look whether a burst is over.
 const LOOK: Duration = Duration::from_secs(1);
@@ -50,8 +50,9 @@ impl Bound {
             ServedSite::new(site, &self.config, self.hosts()?, self.is_exposed(), &shutdown)?;
         let site = Arc::new(site);
         let background: Vec<_> = background.into_iter().map(tokio::spawn).collect();
-        let queue =
-            tokio::spawn(shutdown.stopped.clone().run_until_cancelled_owned(site.turns().clone().keep()));
+        let queue = tokio::spawn(
+            shutdown.stopped.clone().run_until_cancelled_owned(site.turns().clone().run_queue()),
+        );
         let connections = TaskTracker::new();
         let tidier = tokio::spawn(tidy(
             site.turns().clone(),
@@ -76,18 +77,18 @@ impl Bound {
     }
 
     async fn accept(&self, site: &Arc<ServedSite>, connections: &TaskTracker, cancel: &CancellationToken) {
-        let seats = Seats::new(self.config.max_connections);
+        let slots = ConnectionSlots::new(self.config.max_connections);
         loop {
             let accepted = tokio::select! {
                 () = cancel.cancelled() => return,
                 accepted = async {
-                    let permit = seats.free().await;
+                    let permit = slots.free().await;
                     (permit, self.listener.accept().await)
                 } => accepted,
             };
             let (permit, (stream, peer)) = match accepted {
                 (Some(permit), Ok(connection)) => (permit, connection),
-                // The seats last as long as this loop.
+                // The slots last as long as this loop.
                 (None, Ok(_)) => return,
                 (_, Err(error)) => {
                     tracing::warn!(%error, "cannot take a connection");
@@ -95,7 +96,7 @@ impl Bound {
                     continue;
                 }
             };
-            let Some(seat) = seats.take(permit, peer.ip(), site.is_proxy(peer.ip())) else {
+            let Some(slot) = slots.take(permit, peer.ip(), site.is_proxy(peer.ip())) else {
                 tracing::debug!(peer = %peer.ip(), "a connection was refused: this address has its share of them");
                 continue;
             };
@@ -107,7 +108,7 @@ impl Bound {
             };
             let tls = self.tls.clone();
             connections.spawn(async move {
-                let _seat = seat;
+                let _slot = slot;
                 connection.run(stream, tls).await;
             });
         }
@@ -140,7 +141,7 @@ impl Connection {
     async fn speak<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) {
         let open = Open(Unsent::new(self.site.turns().clone()));
         let unsent = &open.0;
-        let stream = Patient::new(stream, self.timeouts.head, self.timeouts.write, unsent.clone());
+        let stream = TimedStream::new(stream, self.timeouts.head, self.timeouts.write, unsent.clone());
         let phase = stream.phase();
         let service = service_fn(|request| {
             let exchange = Exchange::begin(&phase);

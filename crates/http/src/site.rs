@@ -29,7 +29,7 @@ use crate::origin::Origins;
 use crate::rate::Limiter;
 use crate::refusal::{Refusal, Wording, plain_json};
 use crate::reply::Reply;
-use crate::route::{Guard, Route, Turn};
+use crate::route::{Guard, Route, WaitsForTurn};
 use crate::serve::Shutdown;
 use crate::turns::{ClientKey, TurnLimits, Turns};
 use crate::unsent::Unsent;
@@ -237,7 +237,7 @@ impl ServedSite {
         if let Some(caller) = caller {
             head.extensions.insert(caller);
         }
-        // Whoever the request comes from is known by now; what proved it is nobody else's business.
+        // The caller is known by now; services do not need the secret that proved it.
         for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
             head.headers.remove(secret);
         }
@@ -246,9 +246,9 @@ impl ServedSite {
         let limits = BodyLimits {
             bytes: route.limits.body_bytes,
             time: route.limits.body_time.unwrap_or(self.body_time),
-            ends_with_turn: route.limits.turn == Turn::AtEndOfBody,
+            ends_with_turn: route.limits.turn == WaitsForTurn::AtEndOfBody,
         };
-        if route.limits.turn == Turn::BeforeService {
+        if route.limits.turn == WaitsForTurn::BeforeService {
             admission.wait_for_turn().await;
         }
         let body = body::limited(Arc::clone(&admission), &head.headers, body, limits);

@@ -107,7 +107,7 @@ async fn serve(
     tokio::pin!(ended, written);
     let written = tokio::select! {
         _ = &mut ended => timeout(FLUSH, written).await.unwrap_or(Ok(())),
-        // Nobody can be answered any more.
+        // The output is closed: no answer can arrive any more.
         result = &mut written => {
             stop.cancel();
             let _ = ended.await;
@@ -184,13 +184,13 @@ impl LineTransport {
                 if method == "notifications/cancelled"
                     && let Some(id) = cancelled_id(&message)
                 {
-                    // A cancelled request gets no answer, so nobody waits for one.
+                    // A cancelled request gets no answer, so no client waits for one.
                     self.ledger.cancel(&id);
                 }
                 Admission::Pass(Box::new(message))
             }
             (Kind::Response, Ok(message)) => Admission::Pass(Box::new(message)),
-            // There is nobody to tell: notifications and responses are not answered.
+            // Notifications and responses are not answered.
             (Kind::Notification { .. } | Kind::Response, Err(_)) => Admission::Ignore,
         }
     }

@@ -2,7 +2,7 @@
 //! for both eras of the protocol over HTTP and stdio. Of the crates inside the binary it knows only `model`, for stand-ins
 //! behind its ports.
 //!
-//! Nothing here sleeps: every wait is a wait for output, with a deadline.
+//! No wait is a sleep: every one is for output, with a deadline. Only the clients of the load scenario pause, as clients do.
 
 #![allow(clippy::disallowed_methods)] // It makes and reads its own temporary files.
 
@@ -35,8 +35,8 @@ pub use server::{HttpClient, Server};
 pub use stdio::StdioServer;
 pub use tree::Tree;
 
-/// The part of a snippet that stands in the file: what follows the first line, where that says where the passage stands
-/// (`@@ L3-L9 @@ class A`).
+/// The part of a snippet that is text of the file: what follows the first line, where that line names the place of the
+/// passage (`@@ L3-L9 @@ class A`).
 pub fn passage(snippet: &serde_json::Value) -> &str {
     let snippet = snippet.as_str().expect("a snippet is a text");
     match snippet.split_once('\n') {

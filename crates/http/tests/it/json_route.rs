@@ -2,7 +2,7 @@
 
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use dir2mcp_http::{Guard, Hardening, Limits, Refusal, Route, Turn};
+use dir2mcp_http::{Guard, Hardening, Limits, Refusal, Route, WaitsForTurn};
 use http::{Method, StatusCode};
 use model::{Caller, ErrorCode};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ async fn an_asset_is_cached_and_hardened_in_its_own_way_but_its_refusals_are_not
     let asset = Route::new("/console/app.js", get(async || "console.log(1)"))
         .methods([Method::GET])
         .guard(Guard::Open)
-        .limits(Limits { turn: Turn::Never, ..Limits::default() })
+        .limits(Limits { turn: WaitsForTurn::Never, ..Limits::default() })
         .hardening(hardening);
     let server = Server::start([asset]).await;
     let answer = server.ask(&Ask::new("GET", "/console/app.js")).await;

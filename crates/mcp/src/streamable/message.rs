@@ -15,7 +15,7 @@ pub(super) const SESSION_ID: &str = "mcp-session-id";
 
 const INITIALIZE: &str = "initialize";
 
-/// Headers that steer a message. A second one would be read by somebody else, and differently.
+/// Headers that steer a message. Of two, a proxy in front may have read the other one.
 const STEERING: [&str; 4] = [PROTOCOL_VERSION, SESSION_ID, "mcp-method", "mcp-name"];
 
 /// A message whose envelope is sound.

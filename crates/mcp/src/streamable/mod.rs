@@ -46,7 +46,7 @@ pub const RESPONSE_HEADERS: &str = "MCP-Session-Id, MCP-Protocol-Version, PAYMEN
 /// The dir2mcp specification, section 10.3: a day without a request ends a session.
 const DEFAULT_INACTIVITY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// So many sessions that end at once were a burst.
+/// This many sessions that end at once count as a burst.
 const BURST: usize = 256;
 
 #[derive(Clone)]

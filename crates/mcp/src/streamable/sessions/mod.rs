@@ -11,6 +11,7 @@
 mod access;
 mod ended;
 mod handshake;
+mod room;
 mod visit;
 mod wake;
 
@@ -30,10 +31,6 @@ pub(crate) use visit::{NewSession, Visit};
 pub(crate) use wake::NotAwake;
 use wake::Worker;
 
-/// Once the table is full, a session that was never used after its handshake may be dropped after this long…
-const UNUSED_IDLE: Duration = Duration::from_secs(2);
-/// …and one that was used, after this long.
-const USED_IDLE: Duration = Duration::from_secs(5 * 60);
 /// How long after its last request a session falls asleep. The library keeps finished answers for resuming as long.
 const NAP: Duration = Duration::from_secs(60);
 /// Longer than any id we gave out.
@@ -79,12 +76,12 @@ pub(crate) struct TableFull {
 pub(crate) struct Sessions {
     limits: SessionLimits,
     clock: Arc<dyn MonotonicClock>,
-    table: Mutex<Table>,
+    table: Mutex<SessionTable>,
     workers: AtomicU64,
 }
 
 #[derive(Default)]
-struct Table {
+struct SessionTable {
     sessions: HashMap<Key, Arc<Session>>,
     awake: HashMap<Key, Arc<Session>>,
     ended: Ended,
@@ -99,12 +96,12 @@ struct Session {
     endpoint: usize,
     born: Instant,
     handshake: Handshake,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     /// Held while a worker is made ready, so that requests that come together make one.
     waking: tokio::sync::Mutex<()>,
 }
 
-struct State {
+struct SessionState {
     seen: Instant,
     /// Something was asked after the handshake.
     used: bool,
@@ -134,7 +131,7 @@ impl Sessions {
             endpoint,
             born: now,
             handshake,
-            state: Mutex::new(State { seen: now, used: false, open: 1, worker: None, ended: false }),
+            state: Mutex::new(SessionState { seen: now, used: false, open: 1, worker: None, ended: false }),
             waking: tokio::sync::Mutex::default(),
         });
         let mut table = self.table();
@@ -198,7 +195,7 @@ impl Sessions {
             !tired
         });
         // A flood must not be remembered by the size of the tables.
-        let Table { sessions, awake, .. } = &mut *table;
+        let SessionTable { sessions, awake, .. } = &mut *table;
         for map in [sessions, awake] {
             if map.len() < map.capacity() / 4 {
                 map.shrink_to_fit();
@@ -226,7 +223,7 @@ impl Sessions {
 
     fn find(
         &self,
-        table: &mut Table,
+        table: &mut SessionTable,
         id: &HeaderValue,
         owner: &Identity,
         endpoint: usize,
@@ -262,46 +259,6 @@ impl Sessions {
             .map(|(_, expiry)| expiry)
     }
 
-    /// Drops the longest unused sessions, those that were never used first. Many at once, so that a flood of handshakes
-    /// does not pay for a search each time.
-    fn make_room(&self, table: &mut Table, now: Instant) -> Result<(), TableFull> {
-        let retry = |until: Instant| TableFull {
-            retry_after: until.saturating_duration_since(now).as_secs().saturating_add(1).min(60),
-        };
-        if let Some(until) = table.full_until.filter(|until| now < *until) {
-            return Err(retry(until));
-        }
-        table.full_until = None;
-        let mut soonest = now + USED_IDLE;
-        let mut droppable = Vec::new();
-        for session in table.sessions.values() {
-            let state = session.state();
-            if state.open > 0 {
-                continue;
-            }
-            let at = state.seen + if state.used { USED_IDLE } else { UNUSED_IDLE };
-            if at <= now {
-                droppable.push((state.used, state.seen, session.clone()));
-            } else {
-                soonest = soonest.min(at);
-            }
-        }
-        if droppable.is_empty() {
-            // Not for long: sessions that are in use now may be left alone in a moment.
-            let until = soonest.min(now + Duration::from_secs(1));
-            table.full_until = Some(until);
-            return Err(retry(until));
-        }
-        let count = (self.limits.max_sessions / 16).clamp(1, droppable.len());
-        droppable.sort_unstable_by_key(|(used, seen, _)| (*used, *seen));
-        for (_, _, session) in &droppable[..count] {
-            table.remove(session);
-            session.state().stop_worker();
-        }
-        tracing::info!(count, reason = "capacity", "idle sessions ended");
-        Ok(())
-    }
-
     /// The session has a worker now, unless it ended meanwhile.
     fn woken(&self, session: &Arc<Session>, worker: Worker) -> Result<(), NotAwake> {
         let mut table = self.table();
@@ -318,24 +275,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Puts the longest idle eighth of the awake sessions to sleep.
-    fn send_to_sleep(&self, table: &mut Table) {
-        let mut idle: Vec<_> = table
-            .awake
-            .values()
-            .filter_map(|session| {
-                let state = session.state();
-                (state.open == 0).then(|| (state.seen, session.clone()))
-            })
-            .collect();
-        idle.sort_unstable_by_key(|(seen, _)| *seen);
-        for (_, session) in idle.iter().take((self.limits.max_awake / 8).max(1)) {
-            table.awake.remove(&session.key);
-            session.state().stop_worker();
-        }
-    }
-
-    /// A worker is gone, whoever ended it; a later one may serve the session by now.
+    /// A worker is gone; a later one may serve the session by now.
     fn worker_ended(&self, session: &Arc<Session>, number: u64) {
         let mut table = self.table();
         let mut state = session.state();
@@ -349,12 +289,12 @@ impl Sessions {
         self.workers.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl SessionTable {
     fn remove(&mut self, session: &Session) {
         self.sessions.remove(&session.key);
         self.awake.remove(&session.key);
@@ -375,7 +315,7 @@ impl Table {
 }
 
 impl Session {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -397,7 +337,7 @@ impl Session {
     }
 }
 
-impl State {
+impl SessionState {
     fn stop_worker(&mut self) {
         let Some(worker) = self.worker.take() else { return };
         worker.stop();

@@ -131,7 +131,7 @@ struct ObservedTransport {
     _end: WorkerEnd,
 }
 
-/// Tells the table that a worker is gone, whoever ended it.
+/// Tells the table that a worker is gone, for whatever reason.
 struct WorkerEnd {
     sessions: Arc<Sessions>,
     session: Arc<Session>,

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::harness::{Server, alpha, in_session, initialize, initialized, modern, modern_call};
 use super::wire::{Ask, Wire};
 
-/// Announces a body that never comes: whoever reads it before the check waits for ever.
+/// Announces a body that never comes: a server that reads it before the check waits for ever.
 fn bodiless(ask: Ask) -> Ask {
     ask.with("Content-Length", "1000")
 }

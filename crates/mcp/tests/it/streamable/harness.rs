@@ -214,7 +214,7 @@ impl Default for Toys {
 }
 
 impl Toys {
-    /// Waits until so many calls of `wait` have begun.
+    /// Waits until this many calls of `wait` have begun.
     pub(crate) async fn until_started(&self, calls: usize) {
         self.started.subscribe().wait_for(|started| *started >= calls).await.expect("the tools live");
     }

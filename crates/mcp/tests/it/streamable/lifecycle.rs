@@ -47,7 +47,7 @@ async fn d023_tls_with_a_given_certificate() {
     let answer = wire.ask(&Ask::post(initialize()).token(&alpha())).await;
     assert_eq!(answer.status, 200);
 
-    // Plain HTTP on the TLS port gets nothing, and hurts nobody.
+    // Plain HTTP on the TLS port gets nothing, and disturbs no other client.
     let mut plain = Wire::open(server.address).await;
     plain.send(&Ask::new("GET", "/healthz").to_bytes()).await;
     assert!(!String::from_utf8_lossy(&plain.rest().await).contains("HTTP/"));
@@ -98,7 +98,7 @@ async fn stopping_lets_running_calls_finish_and_takes_no_new_ones() {
     server.cancel.cancel();
     assert_eq!(idle.rest().await, b"", "idle connections are closed");
     while stream.chunk().await.is_some() {}
-    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens");
+    assert!(TcpStream::connect(server.address).await.is_err(), "the listener is closed");
     server.tools.release();
     server.tools.release();
     assert_eq!(stateless.answer().await.json()["result"]["structuredContent"]["waited"], true);
@@ -122,7 +122,7 @@ async fn stopping_does_not_wait_for_ever() {
 async fn an_unread_answer_is_given_up() {
     let server = Server::with(|config| config.timeouts.write = Duration::from_millis(50)).await;
     let mut wire = Wire::open(server.address).await;
-    // Each answer echoes most of a megabyte; nobody reads, so the buffers of the socket fill up.
+    // Each answer echoes most of a megabyte; none is read, so the buffers of the socket fill up.
     let big = modern_call("echo", json!({ "x": "x".repeat(900_000) })).token(&alpha()).to_bytes();
     for _ in 0..40 {
         wire.send(&big).await;

@@ -99,7 +99,7 @@ async fn m20_a_flood_of_handshakes_is_capped_and_honest_clients_are_served() {
         }
     }
     assert_eq!(full, 400 - 31, "no session may be dropped yet");
-    // Two seconds later those nobody used make room, and the one in use stays.
+    // Two seconds later those that were never used make room, and the one in use stays.
     server.clock.advance(Duration::from_secs(3));
     let second = server.initialize(&alpha()).await;
     for session in [&honest, &second] {

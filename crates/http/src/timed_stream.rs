@@ -1,4 +1,4 @@
-//! One connection's patience: how long its next request may trickle in, and how slowly its answers may be read.
+//! The time limits of one connection: how long its next request may trickle in, and how slowly its answers may be read.
 
 use std::io;
 use std::pin::Pin;
@@ -19,17 +19,17 @@ const FAIR_PIECE: usize = 64 * 1024;
 ///
 /// The HTTP library has one timer for headers, and it also runs between requests; so it serves as the longer idle
 /// limit, and the shorter one for headers that have begun to arrive is kept here.
-pub(crate) struct Patient<S> {
+pub(crate) struct TimedStream<S> {
     inner: S,
     phase: Arc<Phase>,
-    head: Patience,
-    write: Patience,
+    head: Deadline,
+    write: Deadline,
     /// Bytes written since the time for writing began.
     moved: usize,
     unsent: Arc<Unsent>,
 }
 
-/// Where a connection stands in its current request, shared with the service that answers it.
+/// How far a connection is with its current request, shared with the service that answers it.
 #[derive(Default)]
 pub(crate) struct Phase {
     serving: AtomicBool,
@@ -40,18 +40,18 @@ pub(crate) struct Phase {
 /// Marks the time from the end of a request's headers to the end of its answer.
 pub(crate) struct Exchange(Arc<Phase>);
 
-struct Patience {
+struct Deadline {
     limit: Duration,
     since: Option<Instant>,
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
-    pub(crate) fn new(inner: S, head: Duration, write: Duration, unsent: Arc<Unsent>) -> Patient<S> {
-        let mut head = Patience::new(head);
+impl<S> TimedStream<S> {
+    pub(crate) fn new(inner: S, head: Duration, write: Duration, unsent: Arc<Unsent>) -> TimedStream<S> {
+        let mut head = Deadline::new(head);
         // A client that connects and says nothing is late already.
         head.start();
-        Patient { inner, phase: Arc::default(), head, write: Patience::new(write), moved: 0, unsent }
+        TimedStream { inner, phase: Arc::default(), head, write: Deadline::new(write), moved: 0, unsent }
     }
 
     /// What the service of this connection needs to begin an [`Exchange`].
@@ -74,9 +74,9 @@ impl Drop for Exchange {
     }
 }
 
-impl Patience {
-    fn new(limit: Duration) -> Patience {
-        Patience { limit, since: None, alarm: None }
+impl Deadline {
+    fn new(limit: Duration) -> Deadline {
+        Deadline { limit, since: None, alarm: None }
     }
 
     fn start(&mut self) {
@@ -101,7 +101,7 @@ impl Patience {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -116,7 +116,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
             Poll::Pending => this.head.wait(context),
             Poll::Ready(result) => {
                 if buffer.filled().len() > before {
-                    this.unsent.arrived();
+                    this.unsent.note_arrival();
                 }
                 if !this.phase.serving.load(Ordering::Relaxed) {
                     this.head.start();
@@ -127,7 +127,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Patient<S> {
+impl<S: AsyncWrite + Unpin> TimedStream<S> {
     /// Writes, and lets time run while the client takes nothing, or next to nothing.
     fn writing(
         &mut self,
@@ -141,7 +141,7 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
                 return self.write.wait(context);
             }
             Poll::Ready(Ok(written)) => {
-                self.unsent.took(*written);
+                self.unsent.sent(*written);
                 self.moved += *written;
                 if self.moved >= FAIR_PIECE {
                     self.caught_up();
@@ -170,11 +170,11 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
     fn caught_up(&mut self) {
         self.moved = 0;
         self.write.stop();
-        self.unsent.move_on();
+        self.unsent.note_progress();
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
