@@ -453,7 +453,7 @@ impl QueryArgs {
     pub(crate) fn query(&self, text: &str, k_default: usize) -> Result<Query, Exit> {
         let refuse = |code, message: String| Err(Exit::from(Failure::new(code, message)));
         if text.trim().is_empty() {
-            return refuse(ErrorCode::MissingField, "the question is empty".into());
+            return refuse(ErrorCode::MissingField, "the query is empty".into());
         }
         let k = match self.k {
             None => k_default,
