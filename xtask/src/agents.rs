@@ -288,7 +288,7 @@ fn calls(folder: &Path) -> Vec<(String, Value)> {
         ("repo.status", json!({})),
         ("repo.list_files", json!({})),
         ("repo.open_file", json!({ "path": "src/lease.rs" })),
-        ("repo.outline", json!({ "path": "../no.rs" })),
+        ("repo.outline", json!({ "path": "src/lease.rs" })),
         ("repo.search", json!({ "query": "renew_lease" })),
         ("repo.find_definition", json!({ "symbol": "renew_lease" })),
         ("repo.references", json!({ "symbol": "renew_lease" })),
