@@ -15,7 +15,8 @@ use crate::tools::{self, Agents, Tools};
 const TOOLS: &str = "dir2mcp,repo,smart";
 const SEARCH: &str = "dir2mcp.search";
 /// What the answer of a failed call holds, in the words of one client or another.
-const FAILURES: [&str; 4] = ["\"isError\":true", "\"is_error\":true", "ERROR: ", "tool call error"];
+const FAILURES: [&str; 5] =
+    ["\"isError\":true", "\"is_error\":true", "\"error\":{\"code\"", "\"ok\":false", "ERROR: "];
 /// Clients that cannot be run here: they accept names of at most 64 letters, digits, `_` and `-`.
 const NAMES_ONLY: [(&str, &str); 4] = [
     ("Cursor", "cursor"),
@@ -262,7 +263,9 @@ fn judge(seen: &Seen, published: &[String]) -> Result<(), String> {
     }
     for tool in published {
         let answer = seen.answers.get(tool).ok_or_else(|| format!("{tool} was not called"))?;
-        if FAILURES.iter().any(|sign| answer.contains(sign)) {
+        // Some clients hand the model JSON inside of a text.
+        let flat: String = answer.chars().filter(|c| *c != '\\' && !c.is_whitespace()).collect();
+        if FAILURES.iter().any(|sign| answer.contains(sign) || flat.contains(sign)) {
             return Err(format!("{tool} failed: {answer}"));
         }
     }

@@ -155,7 +155,7 @@ Examples:
   dir2mcp trust                       Trust the config file of the current folder, as it is now
   dir2mcp trust ~/src/app             The same for another folder
   dir2mcp trust --list                Every file that is trusted
-  dir2mcp trust --remove ~/src/app    Trust it no longer")]
+  dir2mcp trust --remove ~/src/app    Stop trusting it")]
     Trust(TrustArgs),
     /// Connect a client: show what to do, write its configuration, or take it back
     #[command(after_help = "\
@@ -447,7 +447,7 @@ impl QueryArgs {
     pub(crate) fn query(&self, text: &str, k_default: usize) -> Result<Query, Exit> {
         let refuse = |code, message: String| Err(Exit::from(Failure::new(code, message)));
         if text.trim().is_empty() {
-            return refuse(ErrorCode::MissingField, "the question is empty".into());
+            return refuse(ErrorCode::MissingField, "the query is empty".into());
         }
         let k = match self.k {
             None => k_default,
@@ -507,7 +507,7 @@ pub(crate) struct TrustArgs {
     /// List the trusted files
     #[arg(long, conflicts_with_all = ["folder", "remove"])]
     pub list: bool,
-    /// Trust the folder's files no longer
+    /// Stop trusting the folder's files
     #[arg(long)]
     pub remove: bool,
 }

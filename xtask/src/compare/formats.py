@@ -49,12 +49,13 @@ def docx(path, word):
 
 
 def xlsx(path, word):
-    import openpyxl
+    import xlsxwriter
 
-    book = openpyxl.Workbook()
-    book.active.append(["Place", "Amount"])
-    book.active.append([word, 1200])
-    book.save(path)
+    book = xlsxwriter.Workbook(path)
+    sheet = book.add_worksheet("Budget")
+    sheet.write_row(0, 0, ["Place", "Amount"])
+    sheet.write_row(1, 0, [word, 1200])
+    book.close()
 
 
 def xls(path, word):

@@ -57,7 +57,7 @@ How each program was asked:
 - **codegraph**: its one listed tool, `codegraph_explore` with `maxFiles` = 10, over MCP. Files count in the order in which it shows them. It is made for
   questions about symbols and calls, and knows source code only.
 - **recoll**: `recollq -o` (any term) from the shell, with Debian's helper programs for PDF, office files and RTF, and with `.go`, `.php`, `.rs`
-  and `.ts` declared as text, which its defaults do not do.
+  and `.ts` declared as text, which its defaults do not do. It reads notebooks where Jupyter is installed, which it was not.
 - **MCP filesystem**: it searches names of files, not contents, so most rows do not apply. Opening is `read_text_file`.
 
 A dash means that the program does not do this.
@@ -68,9 +68,9 @@ impl Page {
         let names: Vec<&str> = peers.iter().map(|peer| peer.name()).collect();
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let mut page = format!(
-            "# How it compares\n\nMade by `cargo xtask compare --write`: every program on the same files, in one run on {cores} cores, taking turns. \
-             Times are medians on a machine that also did other work, so compare the columns, not the numbers with other machines. \
-             The best figure of a row is bold.\n\n"
+            "# How it compares\n\nFigures of dir2mcp beside programs that people use for the same purpose. `cargo xtask compare --write` measures them and \
+             writes this page: every program on the same files, in one run on {cores} cores, taking turns. Times are medians on a machine that also did other \
+             work, so compare columns, not machines. The best figure of a row is bold. [How each program was asked](#method) is at the end.\n\n"
         );
         let _ = writeln!(page, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
         let _ = writeln!(page, "| version | {} |", self.versions.join(" | "));
@@ -78,7 +78,11 @@ impl Page {
             let _ = writeln!(page, "| {label} | {} |", cells.join(" | "));
         }
         let sizes = self.installed.iter().map(|bytes| format!("{:.0}", megabytes(*bytes)));
-        let _ = writeln!(page, "| on the disk, MB | {} |", sizes.collect::<Vec<_>>().join(" | "));
+        let _ = writeln!(
+            page,
+            "| on the disk without the runtime, MB | {} |",
+            sizes.collect::<Vec<_>>().join(" | ")
+        );
 
         let code = &self.code;
         let _ = write!(
@@ -123,11 +127,17 @@ impl Page {
             });
             let _ = writeln!(page, "| {} | {} |", format.name, marks.collect::<Vec<_>>().join(" | "));
         }
+        let sums = (0..names.len()).map(|which| {
+            let can_search = self.formats.iter().all(|format| format.found[which].is_some());
+            let count = self.formats.iter().filter(|format| format.found[which] == Some(true)).count();
+            if can_search { format!("{count} of {}", self.formats.len()) } else { "–".to_owned() }
+        });
+        let _ = writeln!(page, "| **found** | {} |", sums.collect::<Vec<_>>().join(" | "));
 
         let _ = write!(
             page,
             "\n## Credentials\n\n{} files with one made-up credential each (keys, tokens, passwords; in configuration, code, notes, mail and tables). Shown \
-             means that the value itself is in the answer. Of {} harmless files that look similar, a filter should hide none.\n\n",
+             means that the value itself is in the answer. Of {} harmless files that look similar, all should be found.\n\n",
             self.secrets.planted, self.secrets.harmless
         );
         let counted = |of: fn(&Shown) -> Option<usize>| {
@@ -145,7 +155,16 @@ impl Page {
         ];
         tables.push(table(&mut page, &names, rows));
 
-        page.push_str(&where_others_win(&names, tables.iter().flatten()));
+        let _ =
+            write!(page, "\n## Where another program does better\n\n{}", where_others_win(&names, &tables));
+        for format in self.formats.iter().filter(|format| format.found[0] == Some(false)) {
+            let finders = (0..names.len()).filter(|which| format.found[*which] == Some(true));
+            let finders: Vec<&str> = finders.map(|which| names[which]).collect();
+            if !finders.is_empty() {
+                let _ =
+                    writeln!(page, "- {}: found by {}, not by {}", format.name, finders.join(", "), names[0]);
+            }
+        }
         let _ = write!(page, "\n## Method\n\n{NOTES}");
         page
     }
@@ -239,9 +258,9 @@ impl Row {
 }
 
 /// Every figure in which another program does better than the first one.
-fn where_others_win<'a>(names: &[&str], rows: impl Iterator<Item = &'a Row>) -> String {
+fn where_others_win(names: &[&str], tables: &[Vec<Row>]) -> String {
     let mut list = String::new();
-    for row in rows {
+    for row in tables.iter().flatten() {
         let (Some(Some(ours)), Some(best)) = (row.cells.first(), row.best()) else { continue };
         if shown(*ours) == shown(best) {
             continue;
@@ -258,10 +277,7 @@ fn where_others_win<'a>(names: &[&str], rows: impl Iterator<Item = &'a Row>) -> 
             unit = row.unit
         );
     }
-    if list.is_empty() {
-        return list;
-    }
-    format!("\n## Where another program does better\n\n{list}")
+    list
 }
 
 /// Three significant digits, more or less.

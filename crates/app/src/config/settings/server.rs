@@ -177,8 +177,8 @@ impl Check<'_> {
         for name in self.values.list(Key::ServerTools) {
             let name = name.to_lowercase();
             if !TOOL_SETS.contains(&name.as_str()) {
-                let hint = nearest(&name, TOOL_SETS.iter().copied())
-                    .map_or(format!("; known: {}", TOOL_SETS.join(", ")), |near| {
+                let hint = nearest(&name, SERVED_TOOL_SETS.iter().copied())
+                    .map_or(format!("; known: {}", SERVED_TOOL_SETS.join(", ")), |near| {
                         format!("; did you mean {near}?")
                     });
                 self.problem(Key::ServerTools, format!("unknown set of tools \"{}\"{hint}", safe(&name)));
