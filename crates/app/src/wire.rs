@@ -4,15 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contracts::repo::RepoTools;
-use contracts::{Contract, Registry, RegistryError, Rooms, ToolNames};
+use contracts::repo::RepoConfig;
+use contracts::smart::SmartConfig;
+use contracts::{Contract, Registry, RegistryError, Services, ToolNames};
 use dir2mcp_http::{Auth, HttpConfig, Mount, Network, RateLimit, SecretToken, TlsFiles};
-use engine::repo::{Repo, RepoConfig};
-use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
-    ModelNames,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, FurtherRoot,
+    InProcess, ModelNames, SystemClock, Workspace,
 };
 use mcp::{CallerSource, McpOptions, McpServer};
 use model::{DocType, Embedder, IndexKind};
@@ -49,7 +48,7 @@ pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
-pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError> {
+pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Workspace>, EngineError> {
     let primary = open_engine(settings)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
         Found::Own(place) => match open(settings, &place, false) {
@@ -60,7 +59,7 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError>
         Found::Within(real) => FurtherRoot::Within { path, real },
         Found::Away(why) => FurtherRoot::Away { path, why },
     });
-    Ok(Arc::new(Roots::new(primary, further.collect())))
+    Ok(Arc::new(Workspace::new(primary, further.collect())))
 }
 
 fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
@@ -85,7 +84,7 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
         models: model_names(settings, embedder.as_ref()),
-        metrics: metrics(),
+        clock: Arc::new(SystemClock),
         read_only,
     };
     Ok(Arc::new(Engine::open(config, embedder)?))
@@ -94,31 +93,36 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
 /// The MCP server of the chosen tools over the roots.
 pub(crate) fn mcp_server(
     settings: &Settings,
-    roots: &Arc<Roots>,
+    workspace: &Arc<Workspace>,
     caller: CallerSource,
     fixtures: bool,
 ) -> Result<McpServer, RegistryError> {
-    let rooms = rooms(settings, roots);
-    let contracts = chosen(settings, &rooms.engine);
-    let registry = Registry::new(&rooms, &contracts, tool_names(settings))?;
+    let contracts = chosen(settings, workspace);
+    let registry = Registry::new(&services(settings, workspace), &contracts, tool_names(settings))?;
     Ok(McpServer::new(Arc::new(registry), McpOptions { fixtures, ..options(caller) }))
 }
 
-/// What the contracts stand on.
-pub(crate) fn rooms(settings: &Settings, roots: &Arc<Roots>) -> Rooms {
-    let engine = Arc::clone(&roots.engines()[0]);
-    Rooms {
-        repo: repo_tools(settings, &engine),
-        smart: Smart::new(Arc::clone(roots), smart_config(settings, Some(settings.state_dir.clone()))),
+/// What the contracts are built on.
+pub(crate) fn services(settings: &Settings, workspace: &Arc<Workspace>) -> Services {
+    // Without a folder there is no place to keep a log.
+    let data_dir = workspace.primary().map(|_| settings.state_dir.clone());
+    Services {
+        workspace: Arc::clone(workspace),
+        repo: repo_config(settings),
+        smart: smart_config(settings, data_dir),
         k_default: settings.rag.k_default,
-        engine,
     }
 }
 
 /// The server of the smart tools where no folder is configured: it says so to every call.
-pub(crate) fn server_without_roots(settings: &Settings, caller: CallerSource) -> McpServer {
-    let smart = Smart::new(Arc::new(Roots::none()), smart_config(settings, None));
-    McpServer::new(Arc::new(Registry::smart(&smart, tool_names(settings))), options(caller))
+pub(crate) fn server_without_roots(
+    settings: &Settings,
+    caller: CallerSource,
+) -> Result<McpServer, RegistryError> {
+    let workspace = Arc::new(Workspace::without_roots(Arc::new(SystemClock)));
+    let services = services(settings, &workspace);
+    let registry = Registry::new(&services, &[Contract::SMART], tool_names(settings))?;
+    Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
 
 fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
@@ -134,18 +138,16 @@ fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
 /// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
 pub(crate) fn mounts(
     settings: &Settings,
-    roots: &Arc<Roots>,
+    workspace: &Arc<Workspace>,
     fixtures: bool,
 ) -> Result<Vec<Mount<McpServer>>, RegistryError> {
-    let rooms = rooms(settings, roots);
+    let services = services(settings, workspace);
     let path = &settings.server.mcp_path;
-    let chosen = chosen(settings, &rooms.engine);
-    let version = || vec![("mcp_version", contracts::smart::MCP_VERSION)];
     let mut mounts = Vec::new();
     let mut mount = |path: String, contracts: &[Contract], fixtures| -> Result<(), RegistryError> {
-        let headers = || if contracts.contains(&Contract::Smart) { version() } else { Vec::new() };
+        let headers = || contracts.iter().flat_map(|contract| contract.headers()).copied().collect();
         let options = McpOptions { fixtures, ..options(CallerSource::Http) };
-        let registry = Registry::new(&rooms, contracts, tool_names(settings))?;
+        let registry = Registry::new(&services, contracts, tool_names(settings))?;
         // Hosts that refuse dots ask for the other spelling by the URL, whatever the configuration says.
         for (variant, names) in NAMES_BY_URL {
             let server = McpServer::new(Arc::new(registry.respelled(*names)), options.clone());
@@ -155,11 +157,13 @@ pub(crate) fn mounts(
         mounts.push(Mount { path, variant: None, server, headers: headers() });
         Ok(())
     };
-    mount(path.clone(), &chosen, fixtures)?;
-    if settings.repo.is_sound {
-        mount(format!("{path}/{}", Contract::Repo.as_str()), &[Contract::Repo], false)?;
+    mount(path.clone(), &chosen(settings, workspace), fixtures)?;
+    for contract in Contract::all().iter().filter(|contract| contract.has_endpoint()) {
+        // What the folder says about the repository tools could not be read: then they are not served.
+        if *contract != Contract::REPO || settings.repo.is_sound {
+            mount(format!("{path}/{}", contract.as_str()), &[*contract], false)?;
+        }
     }
-    mount(format!("{path}/{}", Contract::Smart.as_str()), &[Contract::Smart], false)?;
     Ok(mounts)
 }
 
@@ -168,10 +172,12 @@ const NAMES_BY_URL: &[(&str, ToolNames)] =
     &[("names=underscore", ToolNames::Underscore), ("names=dotted", ToolNames::Dotted)];
 
 /// The contracts of `server.tools`.
-fn chosen(settings: &Settings, engine: &Engine) -> Vec<Contract> {
+fn chosen(settings: &Settings, workspace: &Workspace) -> Vec<Contract> {
     let contracts: Vec<Contract> =
         settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
-    if contracts.contains(&Contract::Repo) {
+    if contracts.iter().any(|contract| contract.uses_outlines())
+        && let Some(engine) = workspace.primary()
+    {
         engine.want_outlines();
     }
     contracts
@@ -188,22 +194,22 @@ fn tool_names(settings: &Settings) -> ToolNames {
     }
 }
 
-/// The repository behind an engine, as these settings show it.
-pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools {
-    let config = RepoConfig {
+/// The repository tools as these settings want them.
+fn repo_config(settings: &Settings) -> RepoConfig {
+    RepoConfig {
         data_dir: settings.repo.data_dir.clone(),
         view: Arc::clone(&settings.repo.view),
         semantic: settings.repo.semantic,
         chunk_lines: settings.chunking.code_max_lines,
         chunk_overlap: settings.chunking.code_overlap_lines,
-    };
-    RepoTools { repo: Repo::new(engine, config), limits: settings.repo.limits }
+        limits: settings.repo.limits,
+    }
 }
 
 pub(crate) fn http_config(
     settings: &Settings,
     token: &Token,
-    roots: &Arc<Roots>,
+    workspace: &Arc<Workspace>,
     addresses: Vec<SocketAddr>,
 ) -> HttpConfig {
     let server = &settings.server;
@@ -236,7 +242,7 @@ pub(crate) fn http_config(
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
-        vitals: Arc::new(Vitals(Arc::clone(roots))),
+        vitals: Arc::new(Vitals(Arc::clone(workspace))),
         after_burst: memory::give_back,
         ..HttpConfig::default()
     }
@@ -253,13 +259,7 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
     }
 }
 
-/// The counters of this process: all its engines share them.
-fn metrics() -> Arc<Metrics> {
-    static METRICS: std::sync::OnceLock<Arc<Metrics>> = std::sync::OnceLock::new();
-    Arc::clone(METRICS.get_or_init(Arc::default))
-}
-
-/// Who digs the text out of documents: children of this program, which may do nothing else.
+/// Extracts the text of documents: children of this program, which may do nothing else.
 fn reader() -> Arc<dyn DocumentReader> {
     match std::env::current_exe() {
         Ok(program) => Arc::new(DocumentProcesses::new(program, vec![WORKER_COMMAND.into()])),

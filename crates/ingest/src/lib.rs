@@ -22,10 +22,10 @@ mod text_pages;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
-pub use documents::{Archive, Content, DocumentReader, InProcess, Kind, NoContent, content, unread};
-pub use extract::archive::{Entry, Mode as ArchiveMode, Walked};
-pub use extract::{Extraction, Format, Limits as ExtractLimits, row_lines};
-pub use lang::Parsed;
+pub use documents::{
+    Archive, Content, DocumentProcesses, DocumentReader, InProcess, Kind, NoContent, content,
+    serve_documents, unread,
+};
 pub use outline::{extensions, languages, outline_all, structure, summary};
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished, is_current};
 pub use text::{FileText, Unshown, read_text};

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use discover::{FoundFile, WalkOptions};
 use extract::Format;
 use extract::archive::Mode;
 use index::{DocChange, NewRep};
-use model::{ContentHash, DocStatus, DocType, RelPath, RepType, SkipReason, SourceType};
+use model::{ContentHash, DocStatus, DocType, RelPath, RepType, SkipReason, SourceType, WallClock};
 use policy::{Guard, OpenError, OpenFile};
 
 use crate::chunk::{ChunkOptions, chunk_text, chunk_units};
@@ -41,6 +40,7 @@ pub(crate) struct Representer<'a> {
     /// Part of every representation's hash: other cutting rules make another representation.
     pub(crate) fingerprint: &'a str,
     pub(crate) counters: &'a Counters,
+    pub(crate) clock: &'a dyn WallClock,
 }
 
 impl Representer<'_> {
@@ -99,7 +99,7 @@ impl Representer<'_> {
     ) -> Result<Option<DocChange>, OpenError> {
         let policy = self.guard.policy();
         let mut file = self.open(found)?;
-        let put = Put::of_open(found, &file);
+        let put = Put::of_open(found, &file, self.clock);
         let size = file.size();
         let by_name = discover::classify(&found.path, &[]);
         // Most files are what their name says: those are read once, and the others only as far as it takes to tell.
@@ -250,8 +250,8 @@ impl Put {
 
     /// What the open file itself says, which is what was read. A write within the same clock tick would not move
     /// the time stamp, so a freshly written file is remembered without its inode and looked at again.
-    fn of_open(found: &FoundFile, file: &OpenFile) -> Put {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos() as i64);
+    fn of_open(found: &FoundFile, file: &OpenFile, clock: &dyn WallClock) -> Put {
+        let now = i64::try_from(clock.since_1970().as_nanos()).unwrap_or(i64::MAX);
         let racy = now.saturating_sub(file.mtime_ns()) < RACY_NS;
         Put {
             path: found.path.as_str().to_owned(),

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use discover::{Examined, Examiner, Found, FoundFile, WalkError, WalkOptions};
 use extract::archive::Mode as ArchiveMode;
 use index::{DocChange, DocumentRow, Index, IndexError, Known};
-use model::{DocStatus, IndexMode, RelPath};
+use model::{DocStatus, IndexMode, RelPath, WallClock};
 use policy::Guard;
 
 use crate::budget::Budget;
@@ -37,7 +37,7 @@ pub fn has_finished(index: &Index) -> Result<bool, IndexError> {
 pub struct IngestOptions {
     pub walk: WalkOptions,
     pub chunking: ChunkOptions,
-    /// Who digs the text out of documents.
+    /// Extracts the text of documents.
     pub reader: Arc<dyn DocumentReader>,
     /// Text of PDF files is wanted.
     pub pdf: bool,
@@ -48,6 +48,8 @@ pub struct IngestOptions {
     /// Changes with every setting that decides what is indexed or how: another value means that a file with the
     /// same content must be looked at again.
     pub rules: String,
+    /// Tells how young a file is.
+    pub clock: Arc<dyn WallClock>,
 }
 
 /// What a job tells while it runs.
@@ -270,6 +272,7 @@ impl Ingest {
             turn: Mutex::default(),
             fingerprint: &self.options.rules,
             counters: &self.counters,
+            clock: self.options.clock.as_ref(),
         };
         let (produced, committed) = std::thread::scope(|scope| -> Result<_, IngestError> {
             let committer = thread("commit").spawn_scoped(scope, || {

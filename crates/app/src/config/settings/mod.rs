@@ -15,6 +15,7 @@ mod x402;
 use std::fmt;
 use std::path::PathBuf;
 
+use contracts::Contract;
 use engine::Weights;
 
 use super::combine::Values;
@@ -107,7 +108,8 @@ impl Settings {
             }
         }
         let workspace = check.workspace(surroundings.roots_missing);
-        if matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart")) {
+        if matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case(Contract::SMART.as_str()))
+        {
             ingest.gitignore = workspace.gitignore;
         }
         Settings {

@@ -2,7 +2,7 @@
 
 use std::path::{Component, PathBuf};
 
-use engine::smart::MinuteLimits;
+use contracts::smart::MinuteLimits;
 
 use super::Check;
 use crate::config::combine::Values;
@@ -16,7 +16,7 @@ pub(crate) struct Workspace {
     /// The smart tools are to be served alone by a client that named no folder: the current one is wherever that client
     /// happens to be.
     pub is_missing: bool,
-    /// Whether their `.gitignore` files are obeyed: people's shares mean nothing by them, unless somebody says so.
+    /// Whether their `.gitignore` files are obeyed: shared folders do without them unless the operator asks for it.
     pub gitignore: bool,
 }
 

@@ -1,12 +1,16 @@
 //! What a file is to the index: plain text, a document whose text has to be dug out, an archive, or none of these; and who
 //! digs.
 
+mod pool;
+
 use std::fmt;
 use std::ops::ControlFlow;
 
 use extract::archive::{self, Entry, Mode, Walked};
 use extract::{Extracted, Extraction, Format};
 use model::{DocType, RelPath, SkipReason};
+
+pub use pool::{DocumentProcesses, serve_documents};
 
 /// Reads documents and archives. Implemented by a pool of processes, since the bytes may be hostile, and by this process
 /// for those who trust them.
@@ -27,7 +31,7 @@ pub trait DocumentReader: Send + Sync + fmt::Debug {
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String>;
 
     /// Says that no document is expected soon.
-    fn rest(&self) {}
+    fn release_idle(&self) {}
 }
 
 /// An archive and how to go through it.
