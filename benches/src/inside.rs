@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Call, Engine, EngineConfig, IngestRules, ModelNames, Weights};
+use engine::{Call, Engine, EngineConfig, IngestRules, ModelNames, SystemClock, Weights};
 use model::{Filter, IndexChoice, IndexKind, Query};
 use providers::local::TableEmbedder;
 
@@ -76,7 +76,8 @@ fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) 
     for (round, text) in queries.iter().enumerate() {
         let query = Query { text: text.clone(), k: 10, index: IndexChoice::Auto, filter: Filter::default() };
         let (started, cpu) = (Instant::now(), cpu_of_this());
-        let answer = runtime.block_on(engine.search(&call, query)).map_err(|failure| failure.to_string())?;
+        let answer =
+            runtime.block_on(engine.search(&call, query.into())).map_err(|failure| failure.to_string())?;
         let (wall, cpu) = (started.elapsed(), cpu_of_this().saturating_sub(cpu));
         for hit in answer.hits.iter() {
             (&hit.rel_path, &hit.snippet, hit.score.to_bits()).hash(&mut answers);
@@ -115,7 +116,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
             stt_model: String::new(),
             chat: String::new(),
         },
-        metrics: Arc::default(),
+        clock: Arc::new(SystemClock),
         read_only: true,
     }
 }

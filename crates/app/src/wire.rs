@@ -4,18 +4,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contracts::repo::RepoTools;
-use contracts::{Contract, Registry, RegistryError, Rooms, ToolNames};
+use contracts::repo::RepoConfig;
+use contracts::smart::SmartConfig;
+use contracts::{Contract, Registry, RegistryError, Services, ToolNames};
 use dir2mcp_http::{
     Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, Network, RateLimit, Refusal, Route,
     SecretToken, Shutdown, Site, TlsFiles, Wording,
 };
-use engine::repo::{Repo, RepoConfig};
-use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess,
-    IngestRules, Metrics, ModelNames,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, FurtherRoot,
+    InProcess, IngestRules, ModelNames, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -45,21 +44,19 @@ pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
 
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &Place::primary(settings), false, &Arc::default())
+    open(settings, &Place::primary(settings), false)
 }
 
 /// The same, for a look at what is there.
 pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &Place::primary(settings), true, &Arc::default())
+    open(settings, &Place::primary(settings), true)
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
-pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError> {
-    // The counters of the process: all its engines share them.
-    let metrics: Arc<Metrics> = Arc::default();
-    let primary = open(settings, &Place::primary(settings), false, &metrics)?;
+pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Workspace>, EngineError> {
+    let primary = open_engine(settings)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
-        Found::Own(place) => match open(settings, &place, false, &metrics) {
+        Found::Own(place) => match open(settings, &place, false) {
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
@@ -67,15 +64,10 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError>
         Found::Within(real) => FurtherRoot::Within { path, real },
         Found::Away(why) => FurtherRoot::Away { path, why },
     });
-    Ok(Arc::new(Roots::new(primary, further.collect())))
+    Ok(Arc::new(Workspace::new(primary, further.collect())))
 }
 
-fn open(
-    settings: &Settings,
-    place: &Place,
-    read_only: bool,
-    metrics: &Arc<Metrics>,
-) -> Result<Arc<Engine>, EngineError> {
+fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
     let embedding = EmbeddingProvider::from(TableEmbedder);
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
@@ -89,7 +81,7 @@ fn open(
         weights: settings.weights,
         generate_answer: settings.rag.generate_answer,
         models: model_names(settings, &embedding),
-        metrics: Arc::clone(metrics),
+        clock: Arc::new(SystemClock),
         read_only,
     };
     Ok(Arc::new(Engine::open(config, embedding)?))
@@ -113,30 +105,35 @@ pub(crate) fn ingest_rules(settings: &Settings, place: &Place) -> IngestRules {
 /// The MCP server of the chosen tools over the roots.
 pub(crate) fn mcp_server(
     settings: &Settings,
-    roots: &Arc<Roots>,
+    workspace: &Arc<Workspace>,
     caller: CallerSource,
 ) -> Result<McpServer, RegistryError> {
-    let rooms = rooms(settings, roots);
-    let contracts = chosen(settings, &rooms.engine);
-    let registry = Registry::new(&rooms, &contracts, tool_names(settings))?;
+    let contracts = chosen(settings, workspace);
+    let registry = Registry::new(&services(settings, workspace), &contracts, tool_names(settings))?;
     Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
 
 /// What the contracts are built on.
-pub(crate) fn rooms(settings: &Settings, roots: &Arc<Roots>) -> Rooms {
-    let engine = Arc::clone(&roots.engines()[0]);
-    Rooms {
-        repo: repo_tools(settings, &engine),
-        smart: Smart::new(Arc::clone(roots), smart_config(settings, Some(settings.state_dir.clone()))),
+pub(crate) fn services(settings: &Settings, workspace: &Arc<Workspace>) -> Services {
+    // Without a folder there is no place to keep a log.
+    let data_dir = workspace.primary().map(|_| settings.state_dir.clone());
+    Services {
+        workspace: Arc::clone(workspace),
+        repo: repo_config(settings),
+        smart: smart_config(settings, data_dir),
         k_default: settings.rag.k_default,
-        engine,
     }
 }
 
 /// The server of the smart tools where no folder is configured: it says so to every call.
-pub(crate) fn server_without_roots(settings: &Settings, caller: CallerSource) -> McpServer {
-    let smart = Smart::new(Arc::new(Roots::none()), smart_config(settings, None));
-    McpServer::new(Arc::new(Registry::smart(&smart, tool_names(settings))), options(caller))
+pub(crate) fn server_without_roots(
+    settings: &Settings,
+    caller: CallerSource,
+) -> Result<McpServer, RegistryError> {
+    let workspace = Arc::new(Workspace::without_roots(Arc::new(SystemClock)));
+    let services = services(settings, &workspace);
+    let registry = Registry::new(&services, &[Contract::SMART], tool_names(settings))?;
+    Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
 
 fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
@@ -150,7 +147,11 @@ fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
 }
 
 /// What is served over HTTP: the chosen tools at the endpoint, other contracts below it, and the health checks.
-pub(crate) fn site(settings: &Settings, roots: &Arc<Roots>, shutdown: &Shutdown) -> Result<Site, Exit> {
+pub(crate) fn site(
+    settings: &Settings,
+    workspace: &Arc<Workspace>,
+    shutdown: &Shutdown,
+) -> Result<Site, Exit> {
     let server = &settings.server;
     let streamable = Streamable::new(StreamableConfig {
         session_inactivity: server.session_inactivity_timeout,
@@ -162,9 +163,9 @@ pub(crate) fn site(settings: &Settings, roots: &Arc<Roots>, shutdown: &Shutdown)
         ..StreamableConfig::default()
     })
     .map_err(|error| Exit::config(error.to_string()))?;
-    let rooms = rooms(settings, roots);
+    let services = services(settings, workspace);
     let endpoint = |contracts: &[Contract]| -> Result<Endpoint<McpServer>, RegistryError> {
-        let registry = Registry::new(&rooms, contracts, tool_names(settings))?;
+        let registry = Registry::new(&services, contracts, tool_names(settings))?;
         let serve = |registry: Registry| McpServer::new(Arc::new(registry), options(CallerSource::Http));
         // Hosts that refuse dots ask for the other spelling by the URL, whatever the configuration says.
         let mut variants =
@@ -173,21 +174,21 @@ pub(crate) fn site(settings: &Settings, roots: &Arc<Roots>, shutdown: &Shutdown)
                 server: serve(registry.respelled(*names)),
             }));
         variants.push(Variant { query: None, server: serve(registry) });
-        let is_smart = contracts.contains(&Contract::Smart);
-        let version = is_smart.then_some(("mcp_version", contracts::smart::MCP_VERSION));
-        Ok(streamable.endpoint(variants, Vec::from_iter(version)))
+        let headers = contracts.iter().flat_map(|contract| contract.headers()).copied();
+        Ok(streamable.endpoint(variants, headers.collect()))
     };
     let path = &server.mcp_path;
-    let below = |contract: Contract| format!("{path}/{}", contract.as_str());
     let mut site = Site::default()
-        .vitals(Arc::new(Vitals(Arc::clone(roots))))
+        .vitals(Arc::new(Vitals(Arc::clone(workspace))))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
-        .route(mcp_route(path.clone(), endpoint(&chosen(settings, &rooms.engine))?));
-    if settings.repo.is_sound {
-        site = site.route(mcp_route(below(Contract::Repo), endpoint(&[Contract::Repo])?));
+        .route(mcp_route(path.clone(), endpoint(&chosen(settings, workspace))?));
+    for contract in Contract::all().iter().filter(|contract| contract.has_endpoint()) {
+        // What the folder says about the repository tools could not be read: then they are not served.
+        if *contract != Contract::REPO || settings.repo.is_sound {
+            site = site.route(mcp_route(format!("{path}/{}", contract.as_str()), endpoint(&[*contract])?));
+        }
     }
-    site = site.route(mcp_route(below(Contract::Smart), endpoint(&[Contract::Smart])?));
     Ok(site.background(streamable.look_after_sessions()))
 }
 
@@ -210,10 +211,12 @@ const NAMES_BY_URL: &[(&str, ToolNames)] =
     &[("names=underscore", ToolNames::Underscore), ("names=dotted", ToolNames::Dotted)];
 
 /// The contracts of `server.tools`.
-fn chosen(settings: &Settings, engine: &Engine) -> Vec<Contract> {
+fn chosen(settings: &Settings, workspace: &Workspace) -> Vec<Contract> {
     let contracts: Vec<Contract> =
         settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
-    if contracts.contains(&Contract::Repo) {
+    if contracts.iter().any(|contract| contract.uses_outlines())
+        && let Some(engine) = workspace.primary()
+    {
         engine.want_outlines();
     }
     contracts
@@ -230,16 +233,16 @@ fn tool_names(settings: &Settings) -> ToolNames {
     }
 }
 
-/// The repository behind an engine, as these settings show it.
-pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools {
-    let config = RepoConfig {
+/// The repository tools as these settings want them.
+fn repo_config(settings: &Settings) -> RepoConfig {
+    RepoConfig {
         data_dir: settings.repo.data_dir.clone(),
         view: Arc::clone(&settings.repo.view),
         semantic: settings.repo.semantic,
         chunk_lines: settings.chunking.code_max_lines,
         chunk_overlap: settings.chunking.code_overlap_lines,
-    };
-    RepoTools { repo: Repo::new(engine, config), limits: settings.repo.limits }
+        limits: settings.repo.limits,
+    }
 }
 
 pub(crate) fn http_config(

@@ -3,6 +3,8 @@
 //! A tool is data and one function. MCP, the HTTP API, the command line and the tests call the same registry.
 
 mod arguments;
+mod audit;
+mod contract;
 pub mod dir2mcp;
 mod error_codes;
 mod instructions;
@@ -14,6 +16,8 @@ mod text;
 mod tool;
 mod way_out;
 
+pub use contract::{Contract, Services};
 pub use error_codes::error_codes_markdown;
-pub use registry::{Contract, Registry, RegistryError, Rooms, ToolNames};
+pub use registry::{Registry, RegistryError, ToolNames};
 pub use service::{CallContext, ProgressSink, ToolInfo, ToolResult, ToolService, UnknownTool};
+pub use text::failure_sentence;

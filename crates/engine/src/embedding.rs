@@ -10,7 +10,8 @@ use model::{ProviderError, ProviderErrorKind};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{STOP_WAIT, Shared, leave};
+use crate::engine::{STOP_WAIT, leave};
+use crate::shared::Shared;
 use crate::worker::{CORPUS_EVERY, Event, EventSink};
 
 /// Pause before a provider that failed is asked again; doubles up to the second one while it keeps failing.

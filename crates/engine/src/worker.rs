@@ -2,18 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use discover::{Change, WalkError, WatchHealth, Watcher};
 use index::{Index, IndexError};
 use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
 use model::{ErrorCode, Failure, IndexMode, Progress, RelPath, WallClock};
 
-use crate::engine::{EngineError, Shared};
+use crate::engine::EngineError;
+use crate::shared::Shared;
 
 /// Heals what a watcher missed: a full look at the tree now and then.
 const RESCAN_EVERY: Duration = Duration::from_secs(600);
@@ -88,9 +89,9 @@ pub(crate) fn spawn(
 }
 
 /// `job_<milliseconds>_<process>_<n>`: tells jobs apart within and across processes.
-pub(crate) fn job_id() -> String {
+pub(crate) fn job_id(clock: &dyn WallClock) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    let now = clock.since_1970().as_millis();
     format!("job_{now}_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed))
 }
 
@@ -100,6 +101,7 @@ pub(crate) fn bring_up_to_date(
     shared: &Arc<Shared>,
     mode: IndexMode,
     on_event: &EventSink,
+    stopping: &AtomicBool,
 ) -> Result<(), IngestError> {
     job(shared, on_event, || {
         let index = shared.index();
@@ -114,7 +116,7 @@ pub(crate) fn bring_up_to_date(
             index.repair(&|done, total| {
                 tracing::debug!(done, total, "repairing derived files");
             })?;
-            ingest(shared, &index, on_event).scan(mode, &shared.stopping)?;
+            ingest(shared, &index, on_event).scan(mode, stopping)?;
             index.compact()?;
             Ok(())
         };
@@ -129,13 +131,13 @@ pub(crate) fn bring_up_to_date(
         (on_event)(Event::Warning(format!(
             "the index is damaged ({damage}); it is built again from the files, and answers may lack passages until then"
         )));
-        rebuild(shared, on_event)
+        rebuild(shared, on_event, stopping)
     })
 }
 
 /// Builds the whole index again, beside the present one, and puts it in its place when it is complete.
 pub(crate) fn build_again(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
-    job(shared, on_event, || rebuild(shared, on_event))
+    job(shared, on_event, || rebuild(shared, on_event, &shared.stopping))
 }
 
 /// What every pass begins and ends with.
@@ -149,7 +151,7 @@ fn job(
     let outcome = work();
     shared.config.reader.release_idle();
     shared.built.fetch_or(outcome.is_ok(), Relaxed);
-    shared.counters.finish();
+    shared.finish_job();
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
     shared.outliner.wake();
@@ -157,10 +159,10 @@ fn job(
     outcome
 }
 
-fn rebuild(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
+fn rebuild(shared: &Arc<Shared>, on_event: &EventSink, stopping: &AtomicBool) -> Result<(), IngestError> {
     let build = || -> Result<(), IngestError> {
         let fresh = Arc::new(shared.begin_rebuild()?);
-        ingest(shared, &fresh, on_event).scan(IndexMode::Full, &shared.stopping)?;
+        ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?;
         fresh.adopt_vectors(&shared.index())?;
         fresh.publish()?;
         fresh.check()?;
@@ -206,7 +208,7 @@ impl Worker {
         loop {
             // Before the scan: what changes while it runs is heard.
             let watcher = self.shared.config.watch.then(|| self.watch()).flatten();
-            let outcome = bring_up_to_date(&self.shared, mode, &self.on_event);
+            let outcome = bring_up_to_date(&self.shared, mode, &self.on_event, &self.shared.stopping);
             let end = match outcome {
                 Ok(()) => self.follow(watcher.is_some()),
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => self.wait_for_root(),
@@ -221,7 +223,7 @@ impl Worker {
                 return;
             }
             mode = IndexMode::Incremental;
-            self.shared.counters.start(job_id(), mode);
+            self.shared.start_job(mode);
         }
     }
 
@@ -246,7 +248,7 @@ impl Worker {
                     "the root directory {path} is gone; what was indexed is still served, and indexing goes on when it \
                      is back"
                 )));
-                self.shared.counters.start(job_id(), IndexMode::Incremental);
+                self.shared.start_job(IndexMode::Incremental);
                 self.shared.counters.fail();
                 self.shared.write_corpus();
                 (self.on_event)(Event::Progress(self.shared.progress()));
@@ -281,7 +283,7 @@ impl Worker {
 
     /// Waits until the writer is gone; `false` when this process stops first.
     fn wait_for_promotion(&self) -> bool {
-        self.shared.counters.finish();
+        self.shared.finish_job();
         loop {
             match self.wakes.recv_timeout(PROMOTE_EVERY) {
                 Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
@@ -298,7 +300,7 @@ impl Worker {
             }
             match self.shared.try_promote() {
                 Ok(true) => {
-                    self.shared.counters.start(job_id(), IndexMode::Incremental);
+                    self.shared.start_job(IndexMode::Incremental);
                     (self.on_event)(Event::BecameWriter);
                     return true;
                 }
@@ -390,7 +392,7 @@ impl Worker {
     }
 
     /// Scans more often when the watcher says that it cannot be relied on.
-    fn hear(&self, health: &WatchHealth) {
+    fn on_watch_health(&self, health: &WatchHealth) {
         let why = match health {
             WatchHealth::Complete { .. } => return self.every.set(RESCAN_EVERY),
             WatchHealth::LimitReached { directories } => format!(
@@ -417,7 +419,7 @@ impl Worker {
                     self.asked.borrow_mut().push((mode, reply));
                     *due = Due::Everything;
                 }
-                (Wake::Change(Change::Health(health)), _) => self.hear(&health),
+                (Wake::Change(Change::Health(health)), _) => self.on_watch_health(&health),
                 (Wake::Change(Change::Rescan), due) => *due = Due::Everything,
                 (Wake::Change(Change::Paths(more)), Due::Paths(paths)) => paths.extend(more),
                 (Wake::Change(Change::Paths(_)), Due::Everything) => {}
@@ -436,8 +438,8 @@ impl Worker {
                 let asked = self.asked.take();
                 let full = asked.iter().any(|(mode, _)| *mode == IndexMode::Full);
                 let mode = if full { IndexMode::Full } else { IndexMode::Incremental };
-                shared.counters.start(job_id(), mode);
-                let outcome = bring_up_to_date(shared, mode, &self.on_event);
+                shared.start_job(mode);
+                let outcome = bring_up_to_date(shared, mode, &self.on_event, &shared.stopping);
                 for (_, reply) in asked {
                     // Whoever asked may be gone.
                     let answer = match &outcome {
@@ -449,10 +451,10 @@ impl Worker {
                 outcome
             }
             Due::Paths(paths) => {
-                shared.counters.resume();
+                shared.resume_job();
                 let outcome =
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
-                shared.counters.finish();
+                shared.finish_job();
                 shared.outliner.wake();
                 shared.embedding_thread.wake();
                 outcome
@@ -478,7 +480,7 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
         rules: config.rules.clone(),
         reader: Arc::clone(&config.reader),
         threads: config.threads,
-        clock: Arc::new(SystemClock),
+        clock: Arc::clone(&config.clock),
     };
     let last_corpus = Mutex::new(Instant::now());
     let (inner, on_event) = (Arc::clone(shared), Arc::clone(on_event));
@@ -496,15 +498,6 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
         IngestEvent::Warning(message) => (on_event)(Event::Warning(message)),
     });
     Ingest::new(shared.guard.clone(), Arc::clone(index), options, Arc::clone(&shared.counters), sink)
-}
-
-#[derive(Debug)]
-struct SystemClock;
-
-impl WallClock for SystemClock {
-    fn now(&self) -> SystemTime {
-        SystemTime::now()
-    }
 }
 
 /// The exit code of the process depends on it, and there are three.

@@ -26,11 +26,11 @@ mod text_pages;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
-pub use documents::{Archive, DocumentReader, DocumentText, Extractor, InProcess, Kind, unread};
+pub use documents::{
+    Archive, DocumentProcesses, DocumentReader, DocumentText, Extractor, InProcess, Kind, serve_documents,
+    unread,
+};
 pub use embed::{EmbedReport, embed_pending};
-pub use extract::archive::{Entry, Mode as ArchiveMode, Walked};
-pub use extract::{Extraction, Format, Limits as ExtractLimits, row_lines};
-pub use lang::Parsed;
 pub use outline::{extensions, languages, outline_all, structure, summary};
 pub use rules::IngestRules;
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished, is_current};

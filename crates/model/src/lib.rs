@@ -14,11 +14,13 @@ pub mod heading;
 pub mod hit;
 pub mod ids;
 pub mod ignored;
+pub mod lines;
 pub mod monotonic;
 pub mod outline;
 pub mod path;
 pub mod pointer;
 pub mod ports;
+pub mod price;
 pub mod progress;
 pub mod query;
 pub mod reference;
@@ -26,6 +28,7 @@ pub mod representation;
 pub mod skip;
 pub mod span;
 pub mod spelling;
+pub mod stop;
 pub mod symbol;
 
 pub use caller::{Caller, Identity, Via};
@@ -48,10 +51,12 @@ pub use ports::{
     EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider, LocalEmbedder, ProviderError, ProviderErrorKind,
     Purpose,
 };
+pub use price::PriceClass;
 pub use progress::{IndexMode, Progress};
 pub use query::{Filter, IndexChoice, IndexUsed, Query};
 pub use reference::{Import, Reference, ReferenceKind};
 pub use representation::{ProducedText, RepType, Representation};
 pub use skip::SkipReason;
 pub use span::Span;
+pub use stop::Stop;
 pub use symbol::{ScopeKind, Symbol, SymbolKind};

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use index::Snapshot;
 use index::tokens::name_token;
-use model::{ErrorCode, Failure, Hit, IndexKind, IndexUsed, ProviderError, Query};
+use model::{ErrorCode, Failure, Hit, IndexKind, IndexUsed, ProviderError, Query, Stop};
 
 use crate::breakdown::Breakdown;
 use crate::candidates::{Candidate, Leads, Question, choose, gather, look_up};
@@ -29,11 +29,13 @@ pub struct RankOptions {
     pub weights: Weights,
     /// What may be found at all; everything, if none.
     pub view: Option<View>,
+    /// Asked between the phases of the work.
+    pub stop: Stop,
 }
 
 impl Default for RankOptions {
     fn default() -> RankOptions {
-        RankOptions { oversample: 5, weights: Weights::default(), view: None }
+        RankOptions { oversample: 5, weights: Weights::default(), view: None, stop: Stop::never() }
     }
 }
 
@@ -66,7 +68,8 @@ pub fn search(
     options: &RankOptions,
     allows: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<SearchAnswer, Failure> {
-    let weights = &options.weights;
+    let RankOptions { weights, stop, .. } = options;
+    stop.check()?;
     let operators = Operators::read(&query.text);
     let filter = CompiledFilter::new(&query.filter)?.within(options.view.as_ref()).with(&operators);
     let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
@@ -87,12 +90,14 @@ pub fn search(
         // What a text holds or must not hold only the text tells.
         reads_all: unwanted.is_some() || required.is_some() || !parsed.phrases.is_empty(),
         weights,
+        stop,
     };
 
     let kinds: &[IndexKind] =
         if routed.is_open() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
     let in_parallel = kinds.iter().all(|kind| snapshot.live_chunks(*kind) >= LARGE);
     let leads = each(kinds.iter().copied(), in_parallel, |kind| gather(&question, kind))?;
+    stop.check()?;
     let in_code = kinds.iter().zip(&leads).any(|(kind, leads)| *kind == IndexKind::Code && !leads.is_empty());
     let most_held = leads.iter().map(|leads| leads.held).fold(0.0_f32, f32::max);
     let best_cosine = leads.iter().map(|leads| leads.best_cosine).fold(0.0_f32, f32::max);
@@ -109,12 +114,14 @@ pub fn search(
         pools.into_iter().map(|pool| (pool.candidates, pool.rest)).unzip();
     let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
 
+    stop.check()?;
     let terms = TermWeights::new(&parsed, &matcher, candidates.iter());
     let balance = Balance::of(snapshot, &parsed, routed, in_code, weights);
     let mut ranked =
         rank(&parsed, &terms, candidates, &|kind| balance.factor(kind), filter.prefix(), weights);
     require(&mut ranked, &parsed, required);
     let index_used = settle(routed, balance, &mut ranked, weights);
+    stop.check()?;
     ranked.extend(further(&question, &ranked, rests, index_used, query.k)?);
     ranked.truncate(query.k);
     let matched = ranked.iter().map(|scored| words_at(&parsed, &scored.places)).collect();

@@ -15,11 +15,11 @@ pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
     for warning in &loaded.warnings {
         reporter.warn(warning);
     }
-    let roots = wire::open_roots(&loaded.settings)?;
-    for (path, why) in roots.away() {
+    let workspace = wire::open_roots(&loaded.settings)?;
+    for (path, why) in workspace.away() {
         reporter.warn(&format!("the root {} is not indexed: {why}", path.display()));
     }
-    for engine in roots.engines() {
+    for engine in workspace.engines() {
         match bring_up_to_date(engine, mode, &reporter)? {
             IndexingOutcome::Done(_) => {}
             IndexingOutcome::HeldBy(holder) if mode == IndexMode::Incremental => {

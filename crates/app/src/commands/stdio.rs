@@ -32,8 +32,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     }
     wire::claim_state(settings)?;
     policy::confine(&wire::confinement(settings));
-    let roots = wire::open_roots(settings)?;
-    for (path, why) in roots.away() {
+    let workspace = wire::open_roots(settings)?;
+    for (path, why) in workspace.away() {
         warn(&format!("the root {} is not served: {why}", path.display()));
     }
     let runtime = tokio::runtime::Runtime::new()?;
@@ -52,7 +52,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         });
         let (lost_in, mut lost_out) = tokio::sync::mpsc::unbounded_channel();
         let ending = stop.clone();
-        roots.start(
+        workspace.start(
             IndexMode::Incremental,
             Arc::new(move |event| match event {
                 Event::FileError { path, message } => warn(&format!("{path}: {message}")),
@@ -68,14 +68,14 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
                 Event::Progress(_) | Event::BecameWriter => {}
             }),
         );
-        let server = wire::mcp_server(settings, &roots, CallerSource::Stdio)?;
+        let server = wire::mcp_server(settings, &workspace, CallerSource::Stdio)?;
         let served = mcp::serve_stdio(server, stop).await;
         match lost_out.try_recv() {
             Ok(exit) => Err(exit),
             Err(_) => served.map_err(|error| Exit::generic(error.to_string())),
         }
     });
-    roots.shutdown();
+    workspace.shutdown();
     // A read from a terminal or pipe cannot be cancelled; it must not keep the process.
     runtime.shutdown_background();
     served
@@ -94,7 +94,7 @@ fn serve_without_roots(settings: &Settings) -> Result<(), Exit> {
                 stop.cancel();
             }
         });
-        let server = wire::server_without_roots(settings, CallerSource::Stdio);
+        let server = wire::server_without_roots(settings, CallerSource::Stdio)?;
         mcp::serve_stdio(server, stop).await.map_err(|error| Exit::generic(error.to_string()))
     });
     runtime.shutdown_background();

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use contracts::repo::LIMITS;
+use contracts::repo::RESPONSE_LIMITS as LIMITS;
 
 use super::reach::Reach;
 
@@ -120,10 +120,6 @@ pub(crate) const OLD_ENV: &[(&str, Key)] =
 
 /// Names that comparable set-ups export and that change nothing here.
 pub(crate) const UNUSED_ENV: &[&str] = &["DIR2MCP_HEALTH_CHECK_INTERVAL"];
-
-/// What `server.tools` may name; the second list is what this version serves.
-pub(crate) const TOOL_SETS: &[&str] = &["dir2mcp", "repo", "cleats", "files", "smart"];
-pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp", "repo", "smart"];
 
 /// Newest first; a test holds them equal to what the MCP server serves.
 pub(crate) const PROTOCOL_VERSIONS: &[&str] = &["2026-07-28", "2025-11-25", "2025-06-18", "2024-11-05"];

@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::{ChunkId, DocType, Failure, IndexKind, Ranked};
+use model::{ChunkId, DocType, Failure, IndexKind, Ranked, Stop};
 
 use crate::feedback;
 use crate::filter::CompiledFilter;
@@ -62,6 +62,7 @@ pub(crate) struct Question<'a> {
     /// Every candidate is read.
     pub(crate) reads_all: bool,
     pub(crate) weights: &'a Weights,
+    pub(crate) stop: &'a Stop,
 }
 
 /// What one index found, before any text is read.
@@ -88,6 +89,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         return Ok(Leads::default());
     }
     let vector = vectors.of(kind).map(<[f32]>::to_vec);
+    question.stop.check()?;
     let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
     let terms = tempered(snapshot, kind, parsed, parsed.query_terms(weights));
     let (shares, whole) = rarity(snapshot, kind, parsed);
@@ -96,6 +98,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
         gathered.find(&terms, limit);
         best_lexical = gathered.best_lexical();
+        question.stop.check()?;
         gathered.once_more(limit)?;
         // As many as both rankings would have offered.
         let kept: HashSet<ChunkId> =
@@ -189,12 +192,14 @@ pub(crate) fn look_up(
     question: &Question<'_>,
     chosen: &[(Lead<'_>, Standing)],
 ) -> Result<Vec<Candidate>, Failure> {
+    question.stop.check()?;
     let ids: Vec<ChunkId> = chosen.iter().map(|(lead, _)| lead.id).collect();
     let chunks = question.snapshot.chunks(&ids).map_err(Failure::from)?;
     // They come in the order asked for, but some may be gone.
     let mut standings = chosen.iter();
     let mut candidates = Vec::with_capacity(chunks.len());
     for chunk in chunks {
+        question.stop.check()?;
         let Some((lead, standing)) = standings.find(|(lead, _)| lead.id == chunk.id) else { break };
         if question.unwanted.is_some_and(|words| !words.find(&chunk.text).is_empty()) {
             continue;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, PathBuf};
 
-use engine::smart::MinuteLimits;
+use contracts::smart::MinuteLimits;
 
 use super::Check;
 use crate::config::combine::Values;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{
-    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, Metrics, ModelNames,
+    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, ModelNames, SystemClock,
 };
 use model::{Filter, IndexChoice, IndexMode, Query};
 use providers::local::TableEmbedder;
@@ -79,7 +79,7 @@ fn engine(root: &Path, state: &Path) -> Engine {
             stt_model: name(),
             chat: name(),
         },
-        metrics: Arc::new(Metrics::default()),
+        clock: Arc::new(SystemClock),
         read_only: false,
     };
     Engine::open(config, TableEmbedder.into()).unwrap_or_else(|error| panic!("does not start: {error}"))
@@ -100,7 +100,8 @@ fn answers(engine: &Engine, queries: &[String]) -> Result<Vec<String>, String> {
     for text in queries {
         let filter = Filter::default();
         let query = Query { text: text.clone(), k: 20, index: IndexChoice::Both, filter };
-        let found = runtime.block_on(engine.search(&call, query)).map_err(|failure| failure.to_string())?;
+        let found =
+            runtime.block_on(engine.search(&call, query.into())).map_err(|failure| failure.to_string())?;
         answers.push(format!("{:?}", found.hits));
     }
     Ok(answers)

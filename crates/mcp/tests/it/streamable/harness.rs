@@ -202,6 +202,7 @@ impl Default for Toys {
             output_schema: schema.clone(),
             read_only: true,
             idempotent: true,
+            price: model::PriceClass::Free,
             timeout: Duration::from_secs(60),
         });
         Toys {

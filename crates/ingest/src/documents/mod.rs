@@ -1,6 +1,8 @@
 //! What a file is to the index: plain text, a document whose text has to be extracted, an archive, or none of these; and how
 //! its text is got.
 
+mod pool;
+
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -10,6 +12,8 @@ use index::Index;
 use model::{ContentHash, DocType, RelPath, RepType, SkipReason};
 
 use crate::extracted;
+
+pub use pool::{DocumentProcesses, serve_documents};
 
 /// Reads documents and archives. Implemented by a pool of processes, since the bytes may be hostile, and by this process
 /// for those who trust them.

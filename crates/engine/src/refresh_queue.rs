@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 /// The line of those who wait. A clone is the same line.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<Mutex<State>>);
+pub(crate) struct RefreshQueue(Arc<Mutex<Line>>);
 
 #[derive(Default)]
-struct State {
+struct Line {
     is_busy: bool,
     /// The roots that are indexed or wait for it.
     roots: HashSet<usize>,
@@ -26,27 +26,27 @@ struct Waiting {
 }
 
 /// A place in the line. Given up when dropped, with the turn if it had it.
-pub(super) struct Turn {
-    queue: Queue,
+pub(crate) struct Turn {
+    queue: RefreshQueue,
     root: usize,
     called: Option<oneshot::Receiver<()>>,
 }
 
 /// The root is indexed already, or waits for it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Busy;
+pub(crate) struct Busy;
 
-impl Queue {
-    pub(super) fn enter(&self, root: usize, priority: u8) -> Result<Turn, Busy> {
-        let mut state = self.state();
-        if !state.roots.insert(root) {
+impl RefreshQueue {
+    pub(crate) fn enter(&self, root: usize, priority: u8) -> Result<Turn, Busy> {
+        let mut line = self.line();
+        if !line.roots.insert(root) {
             return Err(Busy);
         }
-        let called = if std::mem::replace(&mut state.is_busy, true) {
+        let called = if std::mem::replace(&mut line.is_busy, true) {
             let (wake, called) = oneshot::channel();
-            state.last += 1;
-            let number = state.last;
-            state.waiting.push(Waiting { priority, number, wake });
+            line.last += 1;
+            let number = line.last;
+            line.waiting.push(Waiting { priority, number, wake });
             Some(called)
         } else {
             None
@@ -54,21 +54,21 @@ impl Queue {
         Ok(Turn { queue: self.clone(), root, called })
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn line(&self) -> std::sync::MutexGuard<'_, Line> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the next one. Those who left the line meanwhile are passed over.
     fn pass_on(&self) {
-        let mut state = self.state();
+        let mut line = self.line();
         loop {
-            let next = (0..state.waiting.len())
-                .min_by_key(|at| (u8::MAX - state.waiting[*at].priority, state.waiting[*at].number));
+            let next = (0..line.waiting.len())
+                .min_by_key(|at| (u8::MAX - line.waiting[*at].priority, line.waiting[*at].number));
             let Some(next) = next else {
-                state.is_busy = false;
+                line.is_busy = false;
                 return;
             };
-            if state.waiting.swap_remove(next).wake.send(()).is_ok() {
+            if line.waiting.swap_remove(next).wake.send(()).is_ok() {
                 return;
             }
         }
@@ -77,9 +77,9 @@ impl Queue {
 
 impl Turn {
     /// Waits until it is this one's turn.
-    pub(super) async fn come(&mut self) {
+    pub(crate) async fn come(&mut self) {
         if let Some(called) = self.called.as_mut() {
-            // A line that is gone keeps nobody waiting.
+            // Where the line is gone, there is nothing to wait for.
             let _ = called.await;
             self.called = None;
         }
@@ -88,7 +88,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.queue.state().roots.remove(&self.root);
+        self.queue.line().roots.remove(&self.root);
         let had_turn = match self.called.as_mut() {
             None => true,
             // Called in the moment of leaving: then the turn is passed on.
@@ -109,7 +109,7 @@ mod tests {
 
     #[tokio::test]
     async fn s013_s038_one_at_a_time_by_priority_and_no_root_twice() {
-        let queue = Queue::default();
+        let queue = RefreshQueue::default();
         let mut first = queue.enter(0, 1).unwrap();
         first.come().await;
         assert!(queue.enter(0, 2).is_err(), "the root is busy");
@@ -123,13 +123,13 @@ mod tests {
                 order.lock().unwrap().push(root);
             }));
         }
-        // One who leaves before it is called holds nobody up.
+        // One who leaves before it is called delays no other.
         drop(queue.enter(5, 2).unwrap());
         drop(first);
         for task in tasks {
             task.await.unwrap();
         }
         assert_eq!(*order.lock().unwrap(), [3, 4, 2, 1]);
-        assert!(queue.enter(0, 1).unwrap().called.is_none(), "nobody is left");
+        assert!(queue.enter(0, 1).unwrap().called.is_none(), "the line is empty");
     }
 }

@@ -2,13 +2,9 @@
 
 use std::collections::HashSet;
 
-use model::Failure;
-use retrieve::caption::without_caption;
-use retrieve::parse::Parsed;
-use retrieve::snippet::snippet;
-
-use super::Smart;
-use crate::api::Call;
+use crate::caption::without_caption;
+use crate::parse::Parsed;
+use crate::snippet::snippet;
 
 /// Results that are read; the rest is counted.
 const MOST_RESULTS: usize = 20;
@@ -25,7 +21,7 @@ const LETTERS: usize = 4;
 const KEY_FILES: usize = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Style {
+pub enum SummaryStyle {
     #[default]
     Bullets,
     Paragraph,
@@ -34,47 +30,29 @@ pub enum Style {
 
 /// A result as the caller gives it back.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct GivenResult {
     pub path: String,
     pub snippet: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    pub text: String,
-    /// Tokens of a model; none was asked.
-    pub prompt_tokens: u32,
-    pub completion_tokens: u32,
-}
-
-impl Smart {
-    /// Summarises results. Only what the caller sends is read, redacted first; the paths must be allow-listed.
-    pub async fn summarize(
-        &self,
-        call: &Call,
-        query: &str,
-        results: &[Given],
-        style: Style,
-        max_tokens: Option<u32>,
-    ) -> Result<Summary, Failure> {
-        let work = async {
-            for result in results {
-                self.locate(&result.path)?;
-            }
-            let room = max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS) as usize * LETTERS;
-            let results: Vec<Given> = results
-                .iter()
-                .take(MOST_RESULTS)
-                .map(|given| {
-                    let snippet = &given.snippet[..given.snippet.floor_char_boundary(MOST_BYTES)];
-                    Given { path: given.path.clone(), snippet: self.redacted(snippet) }
-                })
-                .collect();
-            let text = summary(query, &results, style, room);
-            Ok(Summary { text, prompt_tokens: 0, completion_tokens: 0 })
-        };
-        self.engines()[0].audited(call, work).await
-    }
+/// A summary of at most so many tokens. Only what the caller sends is read, and no more of it than `blank` lets through.
+pub fn summarize(
+    query: &str,
+    results: &[GivenResult],
+    style: SummaryStyle,
+    max_tokens: Option<u32>,
+    blank: &dyn Fn(&str) -> String,
+) -> String {
+    let room = max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS) as usize * LETTERS;
+    let results: Vec<GivenResult> = results
+        .iter()
+        .take(MOST_RESULTS)
+        .map(|given| {
+            let snippet = &given.snippet[..given.snippet.floor_char_boundary(MOST_BYTES)];
+            GivenResult { path: given.path.clone(), snippet: blank(snippet) }
+        })
+        .collect();
+    summary(query, &results, style, room)
 }
 
 struct Excerpt {
@@ -82,16 +60,16 @@ struct Excerpt {
     text: String,
 }
 
-fn summary(query: &str, results: &[Given], style: Style, room: usize) -> String {
+fn summary(query: &str, results: &[GivenResult], style: SummaryStyle, room: usize) -> String {
     let excerpts = excerpts(query, results);
     if excerpts.is_empty() {
         return cut(&format!("No results to summarise for “{}”.", one_line(query)), room);
     }
     let text = match style {
-        Style::Bullets => {
+        SummaryStyle::Bullets => {
             lines(&excerpts, room, |excerpt| format!("- {} ({})\n", excerpt.text, excerpt.name))
         }
-        Style::Table => {
+        SummaryStyle::Table => {
             let head = "| file | what it says |\n|---|---|\n";
             let cell = |text: &str| text.replace('|', "\\|");
             let rows = lines(&excerpts, room.saturating_sub(head.len()), |excerpt| {
@@ -99,7 +77,7 @@ fn summary(query: &str, results: &[Given], style: Style, room: usize) -> String 
             });
             format!("{head}{rows}")
         }
-        Style::Paragraph => {
+        SummaryStyle::Paragraph => {
             let mut names: Vec<&str> = Vec::new();
             for excerpt in &excerpts {
                 if !names.contains(&excerpt.name.as_str()) && names.len() < KEY_FILES {
@@ -118,7 +96,7 @@ fn summary(query: &str, results: &[Given], style: Style, room: usize) -> String 
 }
 
 /// Of each result what answers best, without what was said before.
-fn excerpts(query: &str, results: &[Given]) -> Vec<Excerpt> {
+fn excerpts(query: &str, results: &[GivenResult]) -> Vec<Excerpt> {
     let parsed = Parsed::new(query);
     let words: Vec<String> = parsed
         .content_terms()
@@ -188,8 +166,8 @@ fn cut(text: &str, room: usize) -> String {
 mod tests {
     use super::*;
 
-    fn results() -> Vec<Given> {
-        let given = |path: &str, snippet: &str| Given { path: path.into(), snippet: snippet.into() };
+    fn results() -> Vec<GivenResult> {
+        let given = |path: &str, snippet: &str| GivenResult { path: path.into(), snippet: snippet.into() };
         vec![
             given("/r/contract.docx", "Vendor X agrees to provide services.\nPaid monthly."),
             given("/r/copy.docx", "Vendor X agrees to provide services.\nPaid monthly."),
@@ -200,38 +178,38 @@ mod tests {
     #[test]
     fn s025_s026_styles() {
         assert_eq!(
-            summary("vendor x contracts", &results(), Style::Bullets, 1600),
+            summary("vendor x contracts", &results(), SummaryStyle::Bullets, 1600),
             "- Vendor X agrees to provide services. Paid monthly. (contract.docx)\n\
              - Scope of the 2021 contract | with tables (plan.pptx)"
         );
         assert_eq!(
-            summary("vendor x contracts", &results(), Style::Paragraph, 1600),
+            summary("vendor x contracts", &results(), SummaryStyle::Paragraph, 1600),
             "Vendor X agrees to provide services. Paid monthly. Scope of the 2021 contract | with tables. \
              Key files: contract.docx, plan.pptx."
         );
         assert_eq!(
-            summary("vendor x contracts", &results(), Style::Table, 1600),
+            summary("vendor x contracts", &results(), SummaryStyle::Table, 1600),
             "| file | what it says |\n|---|---|\n\
              | contract.docx | Vendor X agrees to provide services. Paid monthly. |\n\
              | plan.pptx | Scope of the 2021 contract \\| with tables |"
         );
-        assert_eq!(summary("x", &[], Style::Bullets, 1600), "No results to summarise for “x”.");
+        assert_eq!(summary("x", &[], SummaryStyle::Bullets, 1600), "No results to summarise for “x”.");
     }
 
     #[test]
     fn summaries_hold_words_and_not_the_marks_around_them() {
-        let given = vec![Given {
+        let given = vec![GivenResult {
             path: "/r/notes.md".into(),
             snippet: "@@ L3-L6 @@ Plan\n# Scope\n\n- the roof\n| part | cost |\n|---|---|\n| tiles | 40 |"
                 .into(),
         }];
-        let text = summary("roof", &given, Style::Bullets, 1600);
+        let text = summary("roof", &given, SummaryStyle::Bullets, 1600);
         assert_eq!(text, "- Scope the roof part, cost tiles, 40 (notes.md)");
     }
 
     #[test]
     fn s025_a_summary_keeps_to_its_room() {
-        for style in [Style::Bullets, Style::Paragraph, Style::Table] {
+        for style in [SummaryStyle::Bullets, SummaryStyle::Paragraph, SummaryStyle::Table] {
             let text = summary("vendor", &results(), style, 40);
             assert!(text.chars().count() <= 41, "{text}");
         }

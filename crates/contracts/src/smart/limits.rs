@@ -34,14 +34,14 @@ impl MinuteLimits {
 
 /// The calls of the last minute. Each is remembered by its time: a bucket that fills up again would let the sixty-first
 /// call of a minute pass.
-pub struct Limits {
+pub(super) struct CallLimits {
     limits: MinuteLimits,
     calls: Mutex<HashMap<(Caller, &'static str), VecDeque<Instant>>>,
 }
 
-impl Limits {
-    pub(super) fn new(limits: MinuteLimits) -> Limits {
-        Limits { limits, calls: Mutex::default() }
+impl CallLimits {
+    pub(super) fn new(limits: MinuteLimits) -> CallLimits {
+        CallLimits { limits, calls: Mutex::default() }
     }
 
     pub(super) fn admit(&self, caller: &Caller, tool: &'static str, now: Instant) -> Result<(), Failure> {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn s033_the_call_after_the_last_one_of_a_minute_is_refused() {
         let limits = MinuteLimits { search_files: 60, open_file: 2, summarize_results: 20, stdio: false };
-        let limits = Limits::new(limits);
+        let limits = CallLimits::new(limits);
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         for call in 0..60 {

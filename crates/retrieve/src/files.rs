@@ -1,21 +1,23 @@
-//! The order of the files: passages ranked by words and meaning first, then whatever else holds the words.
+//! The order of the files that answer a question, over several roots: passages ranked by words and meaning first, then
+//! whatever else holds the words.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
-use index::{Holder, Snapshot};
-use model::{ChunkId, DocStatus, DocType, Failure, Filter, IndexChoice, Query};
-use retrieve::operators::Operators;
-use retrieve::parse::{Parsed, Vocabulary};
-use retrieve::{CompiledFilter, QueryVectors, RankOptions, View};
+use index::{Holder, Index, Snapshot};
+use model::{ChunkId, DocStatus, DocType, Failure, Filter, IndexChoice, Query, Stop};
 
-use super::search::{Asked, ext_of};
-use crate::engine::Shared;
-use crate::seen::is_below;
+use crate::filter::{CompiledFilter, View};
+use crate::operators::Operators;
+use crate::parse::{Parsed, Term, Vocabulary};
+use crate::query_vector::QueryVectors;
+use crate::search::{RankOptions, search};
+use crate::weights::Weights;
 
 /// Passages that are ranked with everything that is known of them, per root.
 const RANKED: usize = 100;
-/// Candidates of each ranking, kind and root: this many for each of [`retrieve::weights::HITS`] passages.
+/// Candidates of each ranking, kind and root: this many for each of [`crate::weights::HITS`] passages.
 const OVERSAMPLE: usize = 4;
 
 /// A file needs this share of what the best file has of the question's words, weighed by how telling they are. Below it,
@@ -27,50 +29,72 @@ const SAME_MEANING: f32 = 0.45;
 /// The score of the best file where it shares no word with the question.
 const LEAST: f32 = 0.3;
 
-/// Files kept of one search; nobody pages further.
+/// Files kept of one search; further pages are empty.
 const MOST: usize = 10_000;
+
+/// A question for files, after its everyday words were understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileQuestion {
+    pub text: String,
+    /// Extensions with their dots, in small letters; none: all.
+    pub exts: Vec<String>,
+    pub years: Vec<String>,
+    /// Files are asked for, not words.
+    pub lists: bool,
+    /// By the number of a root: the folders looked at; the empty one is all of it.
+    pub folders: Vec<(usize, Vec<String>)>,
+}
 
 /// A file in the order of the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ranked {
-    pub(super) engine: usize,
-    pub(super) path: String,
+pub struct RankedFile {
+    /// The number of its root.
+    pub root: usize,
+    pub path: String,
     /// The passage to show.
-    pub(super) chunk: ChunkId,
+    pub chunk: ChunkId,
     /// From 0 to 1.
-    pub(super) score: f32,
+    pub score: f32,
 }
 
 #[derive(Debug)]
-pub(super) struct Ranking {
+pub struct FileRanking {
     /// Best first, at most [`MOST`].
-    pub(super) files: Vec<Ranked>,
-    pub(super) total: u64,
+    pub files: Vec<RankedFile>,
+    pub total: u64,
+    /// By the number of a root: the words that a snippet of its files should show.
+    words: HashMap<usize, Vec<String>>,
+}
+
+impl FileRanking {
+    /// The words that a snippet of a file of this root should show.
+    pub fn words(&self, root: usize) -> &[String] {
+        self.words.get(&root).map(Vec::as_slice).unwrap_or_default()
+    }
 }
 
 /// One root at one moment, as far as a search may look into it.
-pub(super) struct Moment {
-    pub(super) number: usize,
-    pub(super) shared: Arc<Shared>,
-    pub(super) snapshot: Arc<Snapshot>,
-    folders: Vec<String>,
+pub struct RootSnapshot {
+    pub number: usize,
+    pub index: Arc<Index>,
+    pub snapshot: Arc<Snapshot>,
+    /// The vectors of a question; the same for all roots.
+    pub vectors: Arc<dyn Fn(&str) -> QueryVectors + Send + Sync>,
+    pub weights: Weights,
+    /// Whether the policy lets a path be shown now.
+    pub allows: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Below these alone.
+    pub folders: Vec<String>,
 }
 
-impl Moment {
-    pub(super) fn now(number: usize, shared: Arc<Shared>, folders: Vec<String>) -> Moment {
-        Moment { number, snapshot: shared.index().snapshot(), shared, folders }
+impl fmt::Debug for RootSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RootSnapshot").field("number", &self.number).finish_non_exhaustive()
     }
+}
 
-    /// The words that a snippet should show.
-    pub(super) fn words(&self, asked: &Asked) -> Vec<String> {
-        let parsed = self.parsed(&Operators::read(&asked.text).text);
-        let forms = |term: &retrieve::parse::Term| {
-            std::iter::once(term.token.clone()).chain(term.variants.clone()).collect::<Vec<_>>()
-        };
-        let years = asked.years.iter().cloned();
-        parsed.content_terms().into_iter().flat_map(forms).chain(years).collect()
-    }
-
+impl RootSnapshot {
+    /// The question in the words of this root: forms of them that occur in it are the same word.
     fn parsed(&self, text: &str) -> Parsed {
         let snapshot = &self.snapshot;
         let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
@@ -78,12 +102,12 @@ impl Moment {
     }
 
     /// Which files count at all.
-    fn shown(&self, asked: &Asked, operators: &Operators) -> Result<Arc<Shown>, Failure> {
+    fn shown(&self, question: &FileQuestion, operators: &Operators) -> Result<Arc<Shown>, Failure> {
         let mut shown = Shown {
-            shared: Arc::clone(&self.shared),
+            allows: Arc::clone(&self.allows),
             filter: CompiledFilter::new(&Filter::default())?.with(operators),
             folders: self.folders.clone(),
-            exts: asked.exts.clone(),
+            exts: question.exts.clone(),
             unwanted: HashSet::new(),
             dated: None,
         };
@@ -92,8 +116,8 @@ impl Moment {
             let holders = self.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
             shown.unwanted = holders.into_iter().map(|holder| holder.path).collect();
         }
-        if !asked.years.is_empty() {
-            let years: Vec<Vec<String>> = asked.years.iter().map(|year| vec![year.clone()]).collect();
+        if !question.years.is_empty() {
+            let years: Vec<Vec<String>> = question.years.iter().map(|year| vec![year.clone()]).collect();
             let holders = self.snapshot.holding(&years, &|path, doc_type| shown.admits(path, doc_type));
             shown.dated = Some(holders.into_iter().map(|holder| holder.path).collect());
         }
@@ -101,9 +125,17 @@ impl Moment {
     }
 }
 
+/// The words that a snippet should show: those of the question in all their forms, and its years.
+fn shown_words(parsed: &Parsed, question: &FileQuestion) -> Vec<String> {
+    let forms =
+        |term: &Term| std::iter::once(term.token.clone()).chain(term.variants.clone()).collect::<Vec<_>>();
+    let years = question.years.iter().cloned();
+    parsed.content_terms().into_iter().flat_map(forms).chain(years).collect()
+}
+
 /// The files that a search may find in one root.
 struct Shown {
-    shared: Arc<Shared>,
+    allows: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     filter: CompiledFilter,
     folders: Vec<String>,
     exts: Vec<String>,
@@ -121,13 +153,13 @@ impl Shown {
             && !self.unwanted.contains(path)
             && self.dated.as_ref().is_none_or(|dated| dated.contains(path))
             && self.filter.admits(path, doc_type)
-            && self.shared.allows(path)
+            && (self.allows)(path)
     }
 }
 
 /// A file that may be an answer.
 struct Match {
-    engine: usize,
+    root: usize,
     path: String,
     chunk: ChunkId,
     /// A bit for each word of the question that it holds.
@@ -136,75 +168,85 @@ struct Match {
     ranked: Option<f32>,
 }
 
-pub(super) fn rank(asked: &Asked, moments: &[Moment]) -> Result<Ranking, Failure> {
-    let operators = Operators::read(&asked.text);
+/// Ranks the files of all roots together.
+pub fn rank_files(
+    question: &FileQuestion,
+    roots: &[RootSnapshot],
+    stop: &Stop,
+) -> Result<FileRanking, Failure> {
+    let operators = Operators::read(&question.text);
     let mut matches = Vec::new();
     let mut is_subject = Vec::new();
     // All roots have the same embedder.
     let mut vectors = None;
-    for moment in moments {
-        let parsed = moment.parsed(&operators.text);
-        let shown = moment.shown(asked, &operators)?;
+    let mut words = HashMap::new();
+    for root in roots {
+        stop.check()?;
+        let parsed = root.parsed(&operators.text);
+        words.insert(root.number, shown_words(&parsed, question));
+        let shown = root.shown(question, &operators)?;
         is_subject = parsed.content_terms().iter().map(|term| !term.side).collect();
         if is_subject.is_empty() {
             // Signs alone (`%`, `(((`) are words that no file holds; only a question for files lists them all.
-            if asked.lists {
-                matches.extend(newest(moment, &shown)?);
+            if question.lists {
+                matches.extend(newest(root, &shown)?);
             }
         } else {
-            let vectors = vectors.get_or_insert_with(|| moment.shared.query_vectors(&asked.text));
-            matches.extend(found(moment, &parsed, asked, vectors, &shown)?);
+            let vectors = vectors.get_or_insert_with(|| (root.vectors)(&question.text));
+            matches.extend(found(root, &parsed, question, vectors, &shown, stop)?);
         }
     }
+    stop.check()?;
     let mut files = if is_subject.is_empty() { all_alike(matches) } else { weighed(matches, &is_subject) };
     let total = files.len() as u64;
     files.truncate(MOST);
-    Ok(Ranking { files, total })
+    Ok(FileRanking { files, total, words })
 }
 
 /// Everything that is shown, the newest first: what a search without words asks for.
-fn newest(moment: &Moment, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
-    let holders = moment.snapshot.holding(&[], &|path, doc_type| shown.admits(path, doc_type));
+fn newest(root: &RootSnapshot, shown: &Arc<Shown>) -> Result<Vec<Match>, Failure> {
+    let holders = root.snapshot.holding(&[], &|path, doc_type| shown.admits(path, doc_type));
     let mut chunks: HashMap<String, ChunkId> =
         holders.into_iter().map(|holder| (holder.path, holder.chunk)).collect();
     let admit = |row: &index::DocumentRow| row.status == DocStatus::Ok && chunks.contains_key(&row.path);
-    let (_, mut rows) = moment.shared.index().list(&admit, usize::MAX, 0)?;
+    let (_, mut rows) = root.index.list(&admit, usize::MAX, 0)?;
     rows.sort_by(|a, b| b.mtime_ns.cmp(&a.mtime_ns).then_with(|| a.path.cmp(&b.path)));
     let of = |row: index::DocumentRow| {
         let chunk = chunks.remove(&row.path)?;
-        Some(Match { engine: moment.number, path: row.document.path, chunk, words: 0, ranked: None })
+        Some(Match { root: root.number, path: row.document.path, chunk, words: 0, ranked: None })
     };
     Ok(rows.into_iter().filter_map(of).collect())
 }
 
 /// The files of one root that hold a word of the question or mean the same.
 fn found(
-    moment: &Moment,
+    root: &RootSnapshot,
     parsed: &Parsed,
-    asked: &Asked,
+    question: &FileQuestion,
     vectors: &QueryVectors,
     shown: &Arc<Shown>,
+    stop: &Stop,
 ) -> Result<Vec<Match>, Failure> {
-    let shared = &moment.shared;
     let view = Arc::clone(shown);
     let options = RankOptions {
         oversample: OVERSAMPLE,
-        weights: shared.config.weights,
+        weights: root.weights,
         // The type plays no part: no caller filters by it here.
         view: Some(View::new(move |path| view.admits(path, DocType::Text))),
+        stop: stop.clone(),
     };
     let query =
-        Query { text: asked.text.clone(), k: RANKED, index: IndexChoice::Both, filter: Filter::default() };
-    let answer = retrieve::search(&moment.snapshot, vectors, &query, &options, &|path| shared.allows(path))?;
-    shared.check_files()?;
+        Query { text: question.text.clone(), k: RANKED, index: IndexChoice::Both, filter: Filter::default() };
+    let answer = search(&root.snapshot, vectors, &query, &options, &|path| (root.allows)(path))?;
+    stop.check()?;
     let words: Vec<Vec<String>> = parsed
         .content_terms()
         .iter()
         .map(|term| std::iter::once(&term.token).chain(&term.variants).cloned().collect())
         .collect();
-    let holders = moment.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
+    let holders = root.snapshot.holding(&words, &|path, doc_type| shown.admits(path, doc_type));
     let of = |Holder { path, words, chunk }| {
-        (path.clone(), Match { engine: moment.number, path, chunk, words, ranked: None })
+        (path.clone(), Match { root: root.number, path, chunk, words, ranked: None })
     };
     let mut matches: HashMap<String, Match> = holders.into_iter().map(of).collect();
     for (hit, breakdown) in answer.hits.into_iter().zip(answer.breakdowns) {
@@ -215,7 +257,7 @@ fn found(
             Some(_) => {}
             None if breakdown.cosine >= SAME_MEANING || breakdown.coverage > 0.0 => {
                 let new = Match {
-                    engine: moment.number,
+                    root: root.number,
                     path: hit.rel_path.clone(),
                     chunk: hit.chunk_id,
                     words: 0,
@@ -230,15 +272,15 @@ fn found(
 }
 
 /// Newest first as they came; none is better than another.
-fn all_alike(matches: Vec<Match>) -> Vec<Ranked> {
-    let of = |m: Match| Ranked { engine: m.engine, path: m.path, chunk: m.chunk, score: 1.0 };
+fn all_alike(matches: Vec<Match>) -> Vec<RankedFile> {
+    let of = |m: Match| RankedFile { root: m.root, path: m.path, chunk: m.chunk, score: 1.0 };
     matches.into_iter().map(of).collect()
 }
 
 /// Ranked by how much of the question a file holds and by its best passage. Scores of passages compare within one root
 /// only; the share of the words compares across roots. `is_subject` says of each word whether it names what is asked for;
 /// one that only says which of several is meant ("old contracts") shuts nothing out.
-fn weighed(matches: Vec<Match>, is_subject: &[bool]) -> Vec<Ranked> {
+fn weighed(matches: Vec<Match>, is_subject: &[bool]) -> Vec<RankedFile> {
     let words = is_subject.len().min(64);
     let total = matches.len() as f32;
     let telling: Vec<f32> = (0..words)
@@ -258,14 +300,14 @@ fn weighed(matches: Vec<Match>, is_subject: &[bool]) -> Vec<Ranked> {
     let passage = |m: &Match, score: f32| score * (0.5 + 0.5 * share(m));
     let kept: Vec<Match> = matches.into_iter().filter(|m| m.words == 0 || share(m) >= ENOUGH).collect();
     let lowest = kept.iter().filter_map(|m| Some(passage(m, m.ranked?))).fold(1.0_f32, f32::min);
-    let mut files: Vec<Ranked> = kept
+    let mut files: Vec<RankedFile> = kept
         .into_iter()
         .map(|m| {
             let score = match m.ranked {
                 Some(score) => passage(&m, score),
                 None => lowest * 0.95 * share(&m),
             };
-            Ranked { engine: m.engine, score: score.clamp(0.0, 1.0), path: m.path, chunk: m.chunk }
+            RankedFile { root: m.root, score: score.clamp(0.0, 1.0), path: m.path, chunk: m.chunk }
         })
         .collect();
     // The best file shows how much of the question was found at all; the others stand in proportion.
@@ -276,10 +318,24 @@ fn weighed(matches: Vec<Match>, is_subject: &[bool]) -> Vec<Ranked> {
         files.iter_mut().for_each(|file| file.score = (file.score * scale).clamp(0.0, 1.0));
     }
     files.sort_by(|a, b| {
-        let place = |file: &Ranked| (file.engine, file.path.clone());
+        let place = |file: &RankedFile| (file.root, file.path.clone());
         b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
     });
     files
+}
+
+/// The extension of a file's own name, with its dot, in small letters.
+pub fn ext_of(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((stem, ext)) if !stem.is_empty() && !ext.is_empty() => format!(".{}", ext.to_lowercase()),
+        _ => String::new(),
+    }
+}
+
+/// Whether a path lies below a folder; the empty folder is the root.
+pub fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -287,11 +343,18 @@ mod tests {
     use super::*;
 
     fn file(path: &str, words: u64, ranked: Option<f32>) -> Match {
-        Match { engine: 0, path: path.into(), chunk: ChunkId(1), words, ranked }
+        Match { root: 0, path: path.into(), chunk: ChunkId(1), words, ranked }
     }
 
     fn order(matches: Vec<Match>, words: usize) -> Vec<String> {
         weighed(matches, &vec![true; words]).into_iter().map(|file| file.path).collect()
+    }
+
+    #[test]
+    fn s014_extensions_are_those_of_the_file_name() {
+        assert_eq!(ext_of("a.b/Report.DOCX"), ".docx");
+        assert_eq!(ext_of("a.b/.profile"), "");
+        assert_eq!(ext_of("Makefile"), "");
     }
 
     #[test]

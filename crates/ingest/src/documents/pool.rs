@@ -14,11 +14,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use ingest::{
-    Archive, ArchiveMode, DocumentReader, Entry, ExtractLimits, Extraction, Format, InProcess, Walked,
-};
+use extract::archive::{Entry, Mode as ArchiveMode, Walked};
+use extract::{Extraction, Format, Limits as ExtractLimits};
 use model::SkipReason;
 use serde::{Deserialize, Serialize};
+
+use super::{Archive, DocumentReader, InProcess};
 
 /// Beyond the document's own time limit: starting the process, sending the bytes.
 const GRACE: Duration = Duration::from_secs(15);
@@ -29,7 +30,7 @@ const MAX_ANSWER_BYTES: u64 = 512 << 20;
 /// A child that has read this many documents is replaced: what it keeps between them is bounded.
 const MAX_DOCUMENTS: u32 = 500;
 
-/// One kernel, one word about it.
+/// Every child of this process runs on the same kernel, so what that lacks is said once.
 static SAID: Once = Once::new();
 
 /// What the child is told besides the bytes.
@@ -69,7 +70,7 @@ enum Head {
     },
 }
 
-type Answer = (Head, Vec<u8>);
+type Reply = (Head, Vec<u8>);
 
 /// The pool. As many children as there are threads that read at the same time, and none before the first document.
 #[derive(Debug)]
@@ -225,7 +226,7 @@ impl Lost {
 struct Process {
     child: Child,
     input: ChildStdin,
-    answers: Receiver<Answer>,
+    answers: Receiver<Reply>,
     documents: u32,
 }
 
@@ -261,7 +262,7 @@ impl Process {
         send(&mut self.input, header, bytes).map_err(|_| Lost::Gone)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Answer, Lost> {
+    fn next(&mut self, patience: Duration) -> Result<Reply, Lost> {
         loop {
             match self.answers.recv_timeout(patience) {
                 Ok((Head::Unconfined { missing }, _)) => {
@@ -295,7 +296,7 @@ fn send(to: &mut impl Write, head: &impl Serialize, body: &[u8]) -> io::Result<(
     to.flush()
 }
 
-fn answer(from: &mut impl Read) -> io::Result<Answer> {
+fn answer(from: &mut impl Read) -> io::Result<Reply> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let head = bounded(from, u32::from_le_bytes(length).into())?;
@@ -305,7 +306,7 @@ fn answer(from: &mut impl Read) -> io::Result<Answer> {
     Ok((head, bounded(from, u64::from_le_bytes(length))?))
 }
 
-/// So many bytes, unless nobody could have so many.
+/// Reads that many bytes; more than an answer can have is an error.
 fn bounded(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     if length > MAX_ANSWER_BYTES {
         return Err(io::Error::other("an answer of impossible length"));

@@ -1,4 +1,4 @@
-//! Where a passage stands, said so that a person understands it and `openFile` finds it again.
+//! Where a passage is, in words that a person understands and that lead back to it when the file is opened.
 //!
 //! A pointer names a page, a slide, a sheet, a section or lines. Where that place is longer than a preview, a few words of
 //! the passage follow: `page 3 near "Vendor X agrees to provide"`.
@@ -6,13 +6,11 @@
 use std::ops::Range;
 
 use index::{Index, StoredChunk};
-use ingest::{Extraction, TextPages, row_lines};
+use model::lines::line_range;
 use model::{DocType, ErrorCode, Failure, Pointer, Span};
-use policy::Redactor;
-use retrieve::caption;
-use retrieve::snippet::{DEFAULT_CHARS, snippet};
 
-use super::SmartConfig;
+use crate::caption;
+use crate::snippet::{DEFAULT_CHARS, snippet};
 
 /// The words that a pointer quotes, and how many characters they may have.
 const QUOTED_WORDS: usize = 6;
@@ -26,31 +24,34 @@ const MOST_QUOTES: usize = 40;
 /// Between a place and the lines of the document's text that are meant of it.
 const SUBPLACE: &str = ", ";
 
-/// A passage as it is shown.
+/// Blanks what must not be shown.
+pub type Blank<'a> = &'a dyn Fn(&str) -> String;
+
+/// A passage as it is shown, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cited {
-    pub(super) pointer: String,
-    /// Redacted.
-    pub(super) snippet: String,
+pub struct CitedPassage {
+    pub pointer: String,
+    /// Without what must not be shown.
+    pub snippet: String,
 }
 
-impl Cited {
-    /// The part of a chunk that shows the words, and its place. A preview at that place contains it.
-    pub(super) fn of(
+impl CitedPassage {
+    /// The part of a chunk that shows the words, and its place. A preview of `room` bytes at that place contains it.
+    pub fn of(
         index: &Index,
         chunk: &StoredChunk,
         words: &[String],
-        config: &SmartConfig,
-    ) -> Result<Cited, Failure> {
-        let text = config.redactor.redact(&chunk.text);
-        let room = config.preview_bytes;
+        blank: Blank<'_>,
+        room: usize,
+    ) -> Result<CitedPassage, Failure> {
+        let text = blank(&chunk.text);
         let cut = snippet(&text, words, DEFAULT_CHARS);
         // Whole lines keep their indentation.
         let shown = cut.text.trim_start_matches(['\n', '\r']).trim_end().to_owned();
         let above = {
             let mut redacted = chunk.clone();
             redacted.text = text.to_string();
-            config.redactor.redact(&caption::above(&redacted, &cut)).into_owned()
+            blank(&caption::above(&redacted, &cut))
         };
         let before: usize = text.split('\n').take(cut.line).map(|line| line.len() + 1).sum();
         let of_line = text.split('\n').nth(cut.line).unwrap_or_default();
@@ -81,7 +82,7 @@ impl Cited {
         let is_vague = matches!(place, None | Some(Pointer::Section { .. } | Pointer::Time { .. }));
         let is_piece =
             matches!((&chunk.pointer, chunk.span), (Some(Pointer::Lines { .. }), Span::Page { .. }));
-        let named = place.as_ref().map(|place| blanked(place, &config.redactor));
+        let named = place.as_ref().map(|place| blanked(place, blank));
         // Two sheets may have one name once it is blanked: the words tell them apart.
         let is_plain = named == place;
         let begins =
@@ -114,13 +115,13 @@ impl Cited {
             }
         }
         let snippet = if above.is_empty() { shown } else { format!("{}{above}\n{shown}", caption::MARK) };
-        Ok(Cited { pointer, snippet })
+        Ok(CitedPassage { pointer, snippet })
     }
 }
 
 /// The place as it may be shown: titles and names of sheets are words of the file.
-pub(super) fn blanked(place: &Pointer, redactor: &Redactor) -> Pointer {
-    let shown = |name: &Option<String>| name.as_deref().map(|name| redactor.redact(name).into_owned());
+pub fn blanked(place: &Pointer, blank: Blank<'_>) -> Pointer {
+    let shown = |name: &Option<String>| name.as_deref().map(blank);
     match place {
         Pointer::Rows { sheet, first_row, last_row } => {
             Pointer::Rows { sheet: shown(sheet), first_row: *first_row, last_row: *last_row }
@@ -174,15 +175,15 @@ fn quote(shown: &str, searched: &[String], met_before: &dyn Fn(&str) -> bool) ->
 
 /// A pointer as a caller writes it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Wanted {
-    place: Pointer,
+pub struct WrittenPointer {
+    pub place: Pointer,
     /// The lines of the document's text that are meant of the place.
     lines: Option<(u32, u32)>,
     quote: Option<String>,
 }
 
-impl Wanted {
-    pub(super) fn parse(text: &str) -> Result<Wanted, Failure> {
+impl WrittenPointer {
+    pub fn parse(text: &str) -> Result<WrittenPointer, Failure> {
         let text = text.trim();
         let (place, quote) = match text.split_once(NEAR) {
             Some((place, rest)) => (place, Some(rest.strip_suffix('"').unwrap_or(rest).to_owned())),
@@ -202,31 +203,27 @@ impl Wanted {
                 "Give a pointer of searchFiles, or one such as: page 3, slide 7, sheet 'Q2', lines 10-20.",
             )
         })?;
-        Ok(Wanted { place, lines, quote: quote.filter(|quote| !quote.trim().is_empty()) })
+        Ok(WrittenPointer { place, lines, quote: quote.filter(|quote| !quote.trim().is_empty()) })
     }
 
     /// A passage of the place, told by some of its words.
-    pub(super) fn is_passage(&self) -> bool {
+    pub fn is_passage(&self) -> bool {
         self.quote.is_some()
     }
 
-    /// The bytes of the whole text that are meant. `parts` are those of a document.
-    pub(super) fn find(
+    /// The bytes of the whole text that are meant. `region` says where in it a place of the document lies, as far as that
+    /// is not a question of lines.
+    pub fn find(
         &self,
         text: &str,
-        parts: Option<&Extraction>,
-        redactor: &Redactor,
+        region: &dyn Fn(&Pointer) -> Option<Range<usize>>,
     ) -> Result<Range<usize>, Failure> {
-        let within = self.lines.and_then(|(first, last)| lines(text, first, last));
-        let region = match (&self.place, parts) {
+        let within = self.lines.and_then(|(first, last)| existing_lines(text, first, last));
+        let region = match &self.place {
             _ if within.is_some() => within,
-            (Pointer::Lines { start_line, end_line }, _) => lines(text, *start_line, *end_line),
-            (Pointer::Document, _) => Some(0..text.len()),
-            (place, Some(parts)) => region(place, text, parts, redactor),
-            (Pointer::Page { page }, None) => TextPages::of(text).and_then(|pages| pages.range(*page)),
-            (Pointer::Rows { sheet: None, first_row, last_row }, None) => rows(text, *first_row, *last_row),
-            (Pointer::Section { .. }, None) => Some(0..text.len()),
-            _ => None,
+            Pointer::Lines { start_line, end_line } => existing_lines(text, *start_line, *end_line),
+            Pointer::Document => Some(0..text.len()),
+            place => region(place),
         };
         let region = region.ok_or_else(|| {
             let message = format!("the file has no {}", self.place);
@@ -242,40 +239,12 @@ impl Wanted {
     }
 }
 
-/// The lines of the joined text that the wanted parts of a document have.
-fn region(place: &Pointer, text: &str, parts: &Extraction, redactor: &Redactor) -> Option<Range<usize>> {
-    let (_, ranges) = parts.joined();
-    let wanted: Vec<(u32, u32)> = parts
-        .units
-        .iter()
-        .zip(ranges)
-        .filter(|(unit, _)| unit.pointer.answers(place) || blanked(&unit.pointer, redactor).answers(place))
-        .map(|(_, range)| range)
-        .collect();
-    lines(text, wanted.first()?.0, wanted.last()?.1)
+/// The bytes of lines, counted from 1; `None` where the text ends before. What follows the last line end is no line.
+pub fn existing_lines(text: &str, first: u32, last: u32) -> Option<Range<usize>> {
+    line_range(text, first, last).filter(|range| range.start < text.len() || range.start == 0)
 }
 
-/// The bytes of lines, counted from 1; none where the text ends before.
-fn lines(text: &str, first: u32, last: u32) -> Option<Range<usize>> {
-    let start_of = |line: u32| match line {
-        0 | 1 => Some(0),
-        later => text.match_indices('\n').nth(later as usize - 2).map(|(at, _)| at + 1),
-    };
-    let start = start_of(first).filter(|start| *start < text.len() || *start == 0)?;
-    let wanted = last.saturating_sub(first.max(1)) as usize;
-    let end = text[start..].match_indices('\n').nth(wanted).map_or(text.len(), |(at, _)| start + at);
-    Some(start..end)
-}
-
-/// The bytes of rows of a table in text, counted from 1; none where the table ends before.
-fn rows(text: &str, first: u32, last: u32) -> Option<Range<usize>> {
-    let begins = row_lines(text);
-    let line_of = |row: u32| begins.get(row.checked_sub(1)? as usize).copied();
-    let end = line_of(last.saturating_add(1)).map_or(u32::MAX, |next| next - 1);
-    lines(text, line_of(first)?, end)
-}
-
-/// Where words stand one after the other, whatever white space is between them.
+/// Where words follow each other, whatever white space is between them.
 fn find_words(text: &str, quote: &str) -> Option<Range<usize>> {
     let words: Vec<&str> = quote.split_whitespace().collect();
     let first = words.first()?;
@@ -295,51 +264,48 @@ fn find_words(text: &str, quote: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use policy::SecretPatterns;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn redactor() -> Redactor {
-        Redactor::new(&SecretPatterns::Default).unwrap()
+    /// In a text without pages, rows or sections.
+    fn found(wanted: &WrittenPointer, text: &str) -> Option<Range<usize>> {
+        wanted.find(text, &|_| None).ok()
     }
 
     #[test]
     fn s004_pointers_are_read_with_their_quote() {
-        let wanted = Wanted::parse("page 3 near \"Vendor X agrees\"").unwrap();
+        let wanted = WrittenPointer::parse("page 3 near \"Vendor X agrees\"").unwrap();
         assert_eq!(wanted.place, Pointer::Page { page: 3 });
         assert_eq!(wanted.quote.as_deref(), Some("Vendor X agrees"));
-        assert_eq!(Wanted::parse("sheet 'Q2'").unwrap().quote, None);
+        assert_eq!(WrittenPointer::parse("sheet 'Q2'").unwrap().quote, None);
         for wrong in ["", "somewhere", "page", "chunk_4"] {
-            assert_eq!(Wanted::parse(wrong).unwrap_err().code, ErrorCode::InvalidField, "{wrong}");
+            assert_eq!(WrittenPointer::parse(wrong).unwrap_err().code, ErrorCode::InvalidField, "{wrong}");
         }
     }
 
     #[test]
     fn a_quote_is_found_across_line_breaks() {
         let text = "one\nVendor  X\n agrees to\npay";
-        let wanted = Wanted::parse("lines 1-4 near \"Vendor X agrees\"").unwrap();
-        assert_eq!(&text[wanted.find(text, None, &redactor()).unwrap()], "Vendor  X\n agrees");
-        let gone = Wanted::parse("lines 2-3 near \"not there\"").unwrap();
-        assert_eq!(&text[gone.find(text, None, &redactor()).unwrap()], "Vendor  X\n agrees to");
+        let wanted = WrittenPointer::parse("lines 1-4 near \"Vendor X agrees\"").unwrap();
+        assert_eq!(&text[found(&wanted, text).unwrap()], "Vendor  X\n agrees");
+        let gone = WrittenPointer::parse("lines 2-3 near \"not there\"").unwrap();
+        assert_eq!(&text[found(&gone, text).unwrap()], "Vendor  X\n agrees to");
     }
 
     #[test]
-    fn lines_and_rows_of_plain_text() {
-        assert_eq!(lines("a\nbb\nc", 2, 2), Some(2..4));
-        assert_eq!(lines("a\nbb\nc", 2, 99), Some(2..6));
-        assert_eq!(lines("a\nbb\nc", 4, 4), None);
-        assert_eq!(lines("", 1, 1), Some(0..0));
-        assert_eq!(rows("a,b\n\"1\n2\",x\nc,d\n", 2, 2), Some(4..11));
-        assert_eq!(rows("a,b\n", 2, 9), None);
+    fn lines_of_plain_text() {
+        assert_eq!(existing_lines("a\nbb\nc", 2, 99), Some(2..6));
+        assert_eq!(existing_lines("a\nbb\n", 3, 3), None);
+        assert_eq!(existing_lines("", 1, 1), Some(0..0));
     }
 
     #[test]
     fn s023_lines_within_a_place() {
         let text = "one\ntwo\nthree\nfour";
-        let wanted = Wanted::parse("page 3, section 'Scope, lines of it', lines 2-3").unwrap();
-        assert_eq!(&text[wanted.find(text, None, &redactor()).unwrap()], "two\nthree");
-        let title = Wanted::parse("section 'Poem, lines of'").unwrap();
+        let wanted = WrittenPointer::parse("page 3, section 'Scope, lines of it', lines 2-3").unwrap();
+        assert_eq!(&text[found(&wanted, text).unwrap()], "two\nthree");
+        let title = WrittenPointer::parse("section 'Poem, lines of'").unwrap();
         assert_eq!((title.lines, &title.place), (None, &Pointer::parse("section 'Poem, lines of'").unwrap()));
     }
 
@@ -372,8 +338,8 @@ mod tests {
 
         #[test]
         fn any_pointer_is_read_or_refused(pointer in "\\PC{0,60}", text in "\\PC{0,60}(\\n\\PC{0,30}){0,5}") {
-            if let Ok(wanted) = Wanted::parse(&pointer)
-                && let Ok(range) = wanted.find(&text, None, &redactor())
+            if let Ok(wanted) = WrittenPointer::parse(&pointer)
+                && let Some(range) = found(&wanted, &text)
             {
                 prop_assert!(text.get(range).is_some());
             }

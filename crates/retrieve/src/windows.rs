@@ -1,27 +1,43 @@
-//! The windows of lines by which the repository tools cite files that have no declarations to be parted between (repo
-//! specification, section 9.2): 200 lines, of which 30 are those of the window before.
+//! Windows of lines, by which files are cited that have no declarations to be cut between: of 200 lines, say, with 30 that
+//! the window before has, too.
 //!
 //! The index cuts such files smaller, because a passage is found by what it is about. A hit is then cited by the window
-//! that it stands in, and several hits of one window are one.
+//! that it lies in, and several hits of one window are one.
 
 use std::collections::HashSet;
 
-use model::{ChunkId, DocType, RelPath};
+use model::{ChunkId, RelPath};
 
-use super::search::RepoHit;
+use crate::caption;
 
 /// A window or a line of more bytes than this is not cited whole: a response could not hold it.
 const LARGEST_BYTES: usize = 64 << 10;
 
+/// A passage that is cited by its lines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineHit {
+    pub path: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub snippet: String,
+    pub score: f32,
+    /// Sorted.
+    pub matched_terms: Vec<String>,
+    /// The same for the same lines of the same file with the same text.
+    pub chunk_id: String,
+    /// The file is no longer what was indexed.
+    pub is_changed: bool,
+}
+
 /// How a file without declarations is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Windows {
+pub struct Windows {
     lines: u32,
     step: u32,
 }
 
 impl Windows {
-    pub(super) fn new(lines: usize, overlap: usize) -> Windows {
+    pub fn new(lines: usize, overlap: usize) -> Windows {
         let lines = u32::try_from(lines).unwrap_or(u32::MAX).max(1);
         let overlap = u32::try_from(overlap).unwrap_or(u32::MAX);
         Windows { lines, step: lines.saturating_sub(overlap).max(1) }
@@ -36,18 +52,20 @@ impl Windows {
         (start, (start + self.lines - 1).min(total))
     }
 
-    /// The hits by their windows, in their order. `text_of` reads a file; a hit in one that cannot be read stays as it is.
-    pub(super) fn cite(
+    /// The hits by their windows, in their order. `is_code` tells the files that have declarations, whose hits stay as they
+    /// are. `text_of` reads a file; a hit in one that cannot be read stays as it is, too.
+    pub fn cite(
         self,
-        hits: Vec<RepoHit>,
+        hits: Vec<LineHit>,
+        is_code: impl Fn(&RelPath) -> bool,
         mut text_of: impl FnMut(&RelPath) -> Option<String>,
-    ) -> Vec<RepoHit> {
+    ) -> Vec<LineHit> {
         let mut texts: Vec<(String, Option<String>)> = Vec::new();
         let mut cited = HashSet::new();
         let mut kept = Vec::with_capacity(hits.len());
         for hit in hits {
             let Ok(path) = RelPath::from_walk(&hit.path) else { continue };
-            if discover::classify(&path, &[]) == DocType::Code {
+            if is_code(&path) {
                 kept.push(hit);
                 continue;
             }
@@ -72,7 +90,7 @@ impl Windows {
     }
 
     /// None where the line is so long that it cannot be opened.
-    fn cite_one(self, hit: RepoHit, text: &str) -> Option<RepoHit> {
+    fn cite_one(self, hit: LineHit, text: &str) -> Option<LineHit> {
         let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
         let total = u32::try_from(lines.len()).unwrap_or(u32::MAX);
         let of = |start: u32, end: u32| {
@@ -88,7 +106,7 @@ impl Windows {
             identity.update(window.as_bytes());
             let chunk_id = format!("{:014x}", ChunkId::from_digest(identity.finalize().as_bytes()).0);
             let snippet = within(&hit.snippet, first, end_line);
-            return Some(RepoHit { start_line, end_line, chunk_id, snippet, ..hit });
+            return Some(LineHit { start_line, end_line, chunk_id, snippet, ..hit });
         }
         (of(hit.start_line, hit.end_line).len() <= LARGEST_BYTES).then_some(hit)
     }
@@ -96,7 +114,7 @@ impl Windows {
 
 /// A snippet that begins at a line, without the lines behind the end of its window.
 fn within(snippet: &str, first: u32, end: u32) -> String {
-    let body = retrieve::caption::without_caption(snippet);
+    let body = caption::without_caption(snippet);
     let caption = &snippet[..snippet.len() - body.len()];
     let room = end.saturating_sub(first) as usize + 1;
     let count = body.matches('\n').count() + 1;
@@ -110,9 +128,9 @@ fn within(snippet: &str, first: u32, end: u32) -> String {
 }
 
 /// The line of the file that the snippet shows first; the first line of the hit where it cannot be told.
-fn shown_at(lines: &[&str], hit: &RepoHit) -> u32 {
+fn shown_at(lines: &[&str], hit: &LineHit) -> u32 {
     // A caption says it itself: `@@ L120-L128 @@ …`.
-    let caption = hit.snippet.strip_prefix(retrieve::caption::MARK).and_then(|rest| rest.split_once(" @@"));
+    let caption = hit.snippet.strip_prefix(caption::MARK).and_then(|rest| rest.split_once(" @@"));
     let first = caption.and_then(|(place, _)| {
         let lines = place.rsplit(", ").next()?.strip_prefix('L')?;
         lines.split('-').next()?.parse::<u32>().ok()
@@ -120,7 +138,7 @@ fn shown_at(lines: &[&str], hit: &RepoHit) -> u32 {
     if let Some(first) = first.filter(|first| (hit.start_line..=hit.end_line).contains(first)) {
         return first;
     }
-    let text = retrieve::caption::without_caption(&hit.snippet);
+    let text = caption::without_caption(&hit.snippet);
     let shown = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let among = (hit.start_line..=hit.end_line).find(|number| {
         lines.get(*number as usize - 1).is_some_and(|line| !shown.is_empty() && line.trim() == shown)
@@ -130,10 +148,10 @@ fn shown_at(lines: &[&str], hit: &RepoHit) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{RepoHit, Windows};
+    use super::{LineHit, Windows};
 
-    fn hit(path: &str, start_line: u32, end_line: u32, snippet: &str) -> RepoHit {
-        RepoHit {
+    fn hit(path: &str, start_line: u32, end_line: u32, snippet: &str) -> LineHit {
+        LineHit {
             path: path.into(),
             start_line,
             end_line,
@@ -165,7 +183,7 @@ mod tests {
             hit("a.md", 360, 370, "gone"),
             hit("a.py", 7, 9, "x"),
         ];
-        let cited = Windows::new(200, 30).cite(hits, |_| Some(text.clone()));
+        let cited = Windows::new(200, 30).cite(hits, |path| path.as_str() == "a.py", |_| Some(text.clone()));
         let ranges: Vec<_> =
             cited.iter().map(|hit| (hit.path.as_str(), hit.start_line, hit.end_line)).collect();
         assert_eq!(ranges, [("a.md", 171, 370), ("a.md", 341, 500), ("a.py", 7, 9)]);
@@ -185,8 +203,11 @@ mod tests {
     fn a_line_too_long_to_be_opened_is_no_hit() {
         let text = format!("{}\nshort\n", "word ".repeat(40_000));
         let windows = Windows::new(200, 30);
-        let cited = windows
-            .cite(vec![hit("a.json", 1, 1, "word"), hit("a.json", 2, 2, "short")], |_| Some(text.clone()));
+        let cited = windows.cite(
+            vec![hit("a.json", 1, 1, "word"), hit("a.json", 2, 2, "short")],
+            |_| false,
+            |_| Some(text.clone()),
+        );
         assert_eq!(cited.iter().map(|hit| (hit.start_line, hit.end_line)).collect::<Vec<_>>(), [(2, 2)]);
     }
 }

@@ -3,13 +3,12 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use model::{ErrorCode, Failure, IndexMode, Progress};
+use model::{ErrorCode, Failure};
 
 use crate::engine::Engine;
-use crate::worker::{Event, EventSink};
 
 /// The roots of a workspace. The first engine is the primary root's, the others belong to further roots.
-pub struct Roots {
+pub(crate) struct Roots {
     listed: Vec<Listed>,
     /// Further spellings of listed roots, and which engine serves them.
     spellings: Vec<(PathBuf, usize)>,
@@ -46,11 +45,11 @@ pub(crate) struct Location {
 
 impl Roots {
     /// No folder at all: every call is told so.
-    pub fn none() -> Roots {
+    pub(crate) fn none() -> Roots {
         Roots { listed: Vec::new(), spellings: Vec::new(), engines: Vec::new() }
     }
 
-    pub fn new(primary: Arc<Engine>, further: Vec<FurtherRoot>) -> Roots {
+    pub(crate) fn new(primary: Arc<Engine>, further: Vec<FurtherRoot>) -> Roots {
         let first = Listed { path: primary.root().to_owned(), served: Ok((0, String::new())) };
         let mut roots = Roots { listed: vec![first], spellings: Vec::new(), engines: vec![primary] };
         let (mut within, mut same) = (Vec::new(), Vec::new());
@@ -76,7 +75,7 @@ impl Roots {
             let Some(number) = roots.engines.iter().position(|engine| engine.root() == real) else {
                 continue;
             };
-            // The operator's own spelling is shown, rather than the real path that nobody wrote.
+            // The operator's own spelling is shown, rather than the real path.
             if number == 0 && roots.listed[0].path == real {
                 roots.listed[0].path = path;
             } else {
@@ -92,56 +91,19 @@ impl Roots {
     }
 
     /// All allow-listed folders, the primary root first.
-    pub fn listed(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &Path> {
         self.listed.iter().map(|root| root.path.as_path())
     }
 
     /// Those that cannot be searched, and why.
-    pub fn away(&self) -> impl Iterator<Item = (&Path, &str)> {
+    pub(crate) fn away(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.listed
             .iter()
             .filter_map(|root| Some((root.path.as_path(), root.served.as_ref().err()?.as_str())))
     }
 
-    pub fn engines(&self) -> &[Arc<Engine>] {
+    pub(crate) fn engines(&self) -> &[Arc<Engine>] {
         &self.engines
-    }
-
-    /// Starts indexing and watching all of them. What the primary root reports goes out as it is; a further root that
-    /// cannot go on is worth a warning, not the server.
-    pub fn start(self: &Arc<Self>, mode: IndexMode, on_event: EventSink) {
-        for (number, engine) in self.engines.iter().enumerate() {
-            let (roots, on_event) = (Arc::downgrade(self), Arc::clone(&on_event));
-            let sink: EventSink = Arc::new(move |event| {
-                let Some(roots) = roots.upgrade() else { return };
-                let named = |text: &str| format!("{}: {text}", roots.engines[number].root().display());
-                on_event(match event {
-                    Event::Progress(progress) if roots.engines.len() > 1 => {
-                        Event::Progress(roots.sum(&progress))
-                    }
-                    Event::FileError { path, message } if number > 0 => {
-                        Event::FileError { path: roots.absolute(number, &path), message }
-                    }
-                    Event::Warning(text) if number > 0 => Event::Warning(named(&text)),
-                    Event::Fatal { message, .. } if number > 0 => {
-                        Event::Warning(named(&format!("indexing ended: {message}")))
-                    }
-                    other => other,
-                });
-            });
-            engine.start(mode, sink);
-        }
-    }
-
-    /// Ends the background work of all of them.
-    pub fn shutdown(&self) {
-        self.engines.iter().for_each(|engine| engine.shutdown());
-    }
-
-    /// The progress of all roots together, under the name of the job that reports.
-    fn sum(&self, reported: &Progress) -> Progress {
-        let start = Progress { job_id: reported.job_id.clone(), mode: reported.mode, ..Progress::nothing() };
-        self.engines.iter().map(|engine| engine.progress()).fold(start, |sum, one| sum.with(&one))
     }
 
     /// Where an absolute path leads. Folders are compared name by name: `/a/fin` does not admit `/a/finance`.

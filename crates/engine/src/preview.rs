@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use model::{ErrorCode, Failure};
 use policy::Redactor;
+use retrieve::cite::{WrittenPointer, blanked};
 
-use super::Smart;
-use super::place::{Wanted, blanked};
-use crate::api::Call;
-use crate::engine::blocking;
-use crate::open_file::Whole;
+use crate::call::Call;
+use crate::search_files::PreviewRules;
+use crate::workspace::Workspace;
 
 /// Characters around the place unless told otherwise, and at most.
 const AROUND: usize = 200;
@@ -38,27 +37,33 @@ pub struct Preview {
     pub truncated: bool,
 }
 
-impl Smart {
-    pub async fn open(&self, call: &Call, request: PreviewRequest) -> Result<Preview, Failure> {
-        let location = self.locate(&request.path)?;
-        let wanted = request
-            .pointer
-            .as_deref()
-            .filter(|text| !text.trim().is_empty())
-            .map(Wanted::parse)
-            .transpose()?;
-        let room = self.inner.config.preview_bytes;
-        let redactor = Arc::clone(&self.inner.config.redactor);
-        let path = self.inner.roots.absolute(location.number, &location.rel_path);
-        let engine = location.engine;
-        let shared = Arc::clone(&engine.shared);
-        let work = blocking(call, move || {
+impl Workspace {
+    pub async fn preview(
+        self: &Arc<Self>,
+        call: &Call,
+        request: PreviewRequest,
+        rules: PreviewRules,
+    ) -> Result<Preview, Failure> {
+        let workspace = Arc::clone(self);
+        call.blocking(move |stop| {
+            let location = workspace.locate(&request.path, &rules.redactor)?;
+            let wanted = request
+                .pointer
+                .as_deref()
+                .filter(|text| !text.trim().is_empty())
+                .map(WrittenPointer::parse)
+                .transpose()?;
+            let (room, redactor) = (rules.bytes, &rules.redactor);
+            let blank = |text: &str| rules.blank(text);
+            let path = workspace.roots().absolute(location.number, &location.rel_path);
+            let shared = &location.engine.shared;
             let rel_path =
                 shared.guard.locate(&location.rel_path).map_err(|error| policy::path_failure(&error))?;
-            let Whole { text, extraction: parts, .. } =
-                shared.door().whole(&rel_path).map_err(without_text)?;
+            let whole = shared.door().whole(&rel_path).map_err(without_text)?;
+            stop.check()?;
+            let text = &whole.text;
             let hit = match &wanted {
-                Some(wanted) => wanted.find(&text, parts.as_ref(), &redactor)?,
+                Some(wanted) => wanted.find(text, &|place| whole.region(place, &blank))?,
                 None => 0..0,
             };
             let before = request.before.unwrap_or(AROUND).min(MOST_AROUND);
@@ -68,18 +73,19 @@ impl Smart {
                 (None, Some(_)) => AROUND,
                 (None, None) => room,
             };
-            let hit = if wanted.as_ref().is_some_and(Wanted::is_passage) { passage(&text, hit) } else { hit };
-            let (text, truncated) = preview(&redactor, &text, hit, before, after, room);
-            let pointer = match request.pointer {
+            let is_passage = wanted.as_ref().is_some_and(WrittenPointer::is_passage);
+            let hit = if is_passage { passage(text, hit) } else { hit };
+            let (text, truncated) = preview(redactor, text, hit, before, after, room);
+            let pointer = match &request.pointer {
                 Some(pointer) if wanted.is_some() => pointer.trim().to_owned(),
-                _ => parts.as_ref().and_then(|parts| parts.units.first()).map_or_else(
+                _ => whole.extraction.as_ref().and_then(|parts| parts.units.first()).map_or_else(
                     || format!("lines 1-{}", text.lines().count().max(1)),
-                    |unit| blanked(&unit.pointer, &redactor).to_string(),
+                    |unit| blanked(&unit.pointer, &blank).to_string(),
                 ),
             };
             Ok(Preview { path, pointer, text, truncated })
-        });
-        engine.audited(call, work).await
+        })
+        .await
     }
 }
 
