@@ -266,7 +266,7 @@ fn metrics() -> Arc<Metrics> {
     Arc::clone(METRICS.get_or_init(Arc::default))
 }
 
-/// Who digs the text out of documents: children of this program, which may do nothing else.
+/// Extracts the text of documents: children of this program, which may do nothing else.
 fn reader() -> Arc<dyn DocumentReader> {
     match std::env::current_exe() {
         Ok(program) => Arc::new(DocumentProcesses::new(program, vec![WORKER_COMMAND.into()])),
