@@ -84,7 +84,7 @@ impl Representer<'_> {
             let own = statuses.next().map_or(Outcome::Unchanged, Outcome::of_known);
             out.send_as(change, own);
             // An archive that is the same has the same members.
-            return statuses.for_each(|status| self.counters.meet_known(status));
+            return statuses.for_each(|status| self.counters.count_known(status));
         }
         out.send(change);
         // It may have been an archive before.
@@ -124,7 +124,7 @@ impl Representer<'_> {
         }
         let _turn = match guess {
             Kind::Archive(_) => {
-                out.let_go();
+                out.release();
                 Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner))
             }
             _ => None,
@@ -142,7 +142,7 @@ impl Representer<'_> {
         // What is inside decides, not only its first bytes.
         match self.kind(&found.path, &bytes) {
             Kind::Archive(format) => {
-                out.let_go();
+                out.release();
                 self.archive(&found.path, put, format, &bytes, before, out);
                 Ok(None)
             }

@@ -22,8 +22,9 @@ use crate::outlet::Outlet;
 use crate::plan::{Before, Ledger, is_unchanged};
 use crate::represent::{Representer, left_out, unreadable};
 
-/// Bytes read but not yet committed.
-const IN_FLIGHT_BYTES: u64 = 48 << 20;
+/// Bytes read but not yet committed: a batch that is being written, and the next one. Cut into chunks they take about a
+/// third more memory.
+const IN_FLIGHT_BYTES: u64 = 32 << 20;
 
 /// The setting that remembers under which rules the catalog was filled.
 const RULES_SETTING: &str = "ingest_rules";
@@ -37,7 +38,7 @@ pub fn has_finished(index: &Index) -> Result<bool, IndexError> {
 pub struct IngestOptions {
     pub walk: WalkOptions,
     pub chunking: ChunkOptions,
-    /// Who digs the text out of documents.
+    /// Extracts the text of documents.
     pub reader: Arc<dyn DocumentReader>,
     /// Text of PDF files is wanted.
     pub pdf: bool,
@@ -108,20 +109,20 @@ impl Ingest {
         self.pipeline(
             cancel,
             |work, changes| {
-                // What is sent may find nobody: then the committer failed, and its error is the scan's.
+                // Sending fails once the committer has failed; its error becomes the scan's.
                 let sink = |found| match found {
                     Found::File(file) => {
-                        self.meet(&ledger, file, trust, work);
+                        self.compare(&ledger, file, trust, work);
                     }
                     Found::Skipped { display, reason, size, mtime_ns } => {
-                        let known = ledger.meet(&display);
+                        let known = ledger.mark_seen(&display);
                         let same = known.is_some_and(|known| {
                             known.status == DocStatus::Skipped && is_unchanged(known, size, mtime_ns, 0)
                         });
                         if same {
-                            self.counters.meet_known(DocStatus::Skipped);
+                            self.counters.count_known(DocStatus::Skipped);
                         } else {
-                            self.counters.meet();
+                            self.counters.count_scanned();
                             send(changes, left_out(display, size, mtime_ns, &reason));
                         }
                     }
@@ -133,8 +134,8 @@ impl Ingest {
                         (self.on_event)(IngestEvent::Warning(format!("{display}: {message}")));
                     }
                     Found::Failed { display, message } => {
-                        ledger.meet(&display);
-                        self.counters.meet();
+                        ledger.mark_seen(&display);
+                        self.counters.count_scanned();
                         send(changes, unreadable(display.clone(), &message));
                         unreadable_below.lock().unwrap_or_else(PoisonError::into_inner).insert(display);
                     }
@@ -183,10 +184,10 @@ impl Ingest {
                     }
                     match examined {
                         Examined::File(file) => {
-                            self.meet(&ledger, file, true, work);
+                            self.compare(&ledger, file, true, work);
                         }
                         Examined::Skipped { reason, size, mtime_ns } => {
-                            self.counters.meet();
+                            self.counters.count_scanned();
                             send(changes, left_out(path.to_owned(), size, mtime_ns, &reason));
                             for gone in ledger.at_or_below(path).filter(|known| *known != path) {
                                 send(changes, DocChange::Delete { path: gone.to_owned() });
@@ -231,19 +232,19 @@ impl Ingest {
         Ok(Ledger::new(known))
     }
 
-    /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
-    fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
-        let known = ledger.meet_file(file.path.as_str());
+    /// Counts a file and sends it on if it may have changed; `false` once the readers are gone.
+    fn compare(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
+        let known = ledger.mark_file_seen(file.path.as_str());
         let same = known.filter(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode));
         match same.filter(|_| trust) {
             // A file that may no longer be read keeps its size and time stamp, but not its place in the index.
             Some(known) if known.status != DocStatus::Ok || self.guard.root().may_read(&file.path) => {
                 // With the members that it has if it is an archive.
-                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.meet_known(status));
+                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.count_known(status));
                 true
             }
             _ => {
-                self.counters.meet();
+                self.counters.count_scanned();
                 self.counters.to_read.fetch_add(1, Relaxed);
                 work.send(file).is_ok()
             }
@@ -323,11 +324,11 @@ pub fn is_current(guard: &Guard, index: &Index, walk: &WalkOptions) -> Result<bo
     let differs = AtomicBool::new(false);
     let sink = |found| {
         let is_known = match found {
-            Found::File(file) => ledger.meet_file(file.path.as_str()).is_some_and(|known| {
+            Found::File(file) => ledger.mark_file_seen(file.path.as_str()).is_some_and(|known| {
                 // Whatever its inode: that of a young file is not kept.
                 is_unchanged(known, file.size, file.mtime_ns, known.inode)
             }),
-            Found::Skipped { display, .. } => ledger.meet(&display).is_some(),
+            Found::Skipped { display, .. } => ledger.mark_seen(&display).is_some(),
             Found::Failed { .. } | Found::Ignored { .. } | Found::RulesUnread { .. } => true,
         };
         if !is_known {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::{
     Call, ChunkOptions, Engine, EngineConfig, EventSink, InProcess, ListRequest, Metrics, ModelNames,
 };
-use model::{Filter, IndexChoice, IndexMode, Query};
+use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Query};
 use policy::PolicyConfig;
 use providers::local::TableEmbedder;
 use serde_json::json;
@@ -61,6 +61,10 @@ enum Damage {
 }
 
 fn engine(root: &Path, state: &Path) -> Engine {
+    engine_with(root, state, TableEmbedder.into())
+}
+
+pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvider) -> Engine {
     let name = String::new;
     let config = EngineConfig {
         root: root.to_owned(),
@@ -87,10 +91,10 @@ fn engine(root: &Path, state: &Path) -> Engine {
         metrics: Arc::new(Metrics::default()),
         read_only: false,
     };
-    Engine::open(config, TableEmbedder.into()).unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, embedding).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
-fn index(engine: &Engine, mode: IndexMode) {
+pub(super) fn index(engine: &Engine, mode: IndexMode) {
     let quiet: EventSink = Arc::new(|_| {});
     engine.index_now(mode, quiet).unwrap_or_else(|error| panic!("{mode}: {error}"));
 }
