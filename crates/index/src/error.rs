@@ -13,7 +13,7 @@ pub enum IndexError {
         "the index has format {found}, this program reads up to {supported}: use a newer dir2mcp, or another --state-dir"
     )]
     Newer { found: u32, supported: u32 },
-    /// The catalog itself. Whoever writes the index builds it again from the files.
+    /// The catalog itself. The writer builds it again from the files.
     #[error("{} is damaged ({detail}); `dir2mcp reindex` builds it again", path.display())]
     Corrupt { path: PathBuf, detail: String },
     /// It is never overwritten: whose it is we do not know.

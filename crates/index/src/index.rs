@@ -20,7 +20,7 @@ use crate::snapshot::{self, Counted, Shared, Snapshot};
 /// What the opener may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The only one; whoever opens guarantees it by a lock of their own.
+    /// There is one at a time; the caller guarantees it by a lock of its own.
     Writer,
     Reader,
 }

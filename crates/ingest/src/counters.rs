@@ -91,7 +91,7 @@ impl Counters {
         self.running.load(Relaxed)
     }
 
-    /// Says that a job is due before its first file is seen, so that nobody is told "complete" too early.
+    /// Says that a job is due before its first file is seen, so that no caller is told "complete" too early.
     pub fn start(&self, job_id: String, mode: IndexMode) {
         *lock(&self.job) = (job_id, mode);
         let of_the_job = [
@@ -124,14 +124,14 @@ impl Counters {
         self.running.store(false, Relaxed);
     }
 
-    /// An entry was met. What becomes of it is counted by [`Counters::settle`].
-    pub(crate) fn meet(&self) {
+    /// Counts an entry that was found. What becomes of it is counted by [`Counters::settle`].
+    pub(crate) fn count_scanned(&self) {
         self.scanned.fetch_add(1, Relaxed);
     }
 
-    /// An entry was met whose row stays as it was.
-    pub(crate) fn meet_known(&self, status: DocStatus) {
-        self.meet();
+    /// Counts an entry whose row stays as it was.
+    pub(crate) fn count_known(&self, status: DocStatus) {
+        self.count_scanned();
         self.settle(&Outcome::of_known(status));
     }
 
@@ -223,7 +223,7 @@ impl Counters {
     }
 
     /// Moves the totals by one batch. A replaced representation counts as a new one until the next
-    /// [`Counters::set_totals`]; counting anew for each batch would cost more than the batch.
+    /// [`Counters::set_totals`]; counting everything for each batch would cost more than the batch.
     pub(crate) fn add(&self, applied: &Applied) {
         self.representations.fetch_add(applied.reps, Relaxed);
         for (counter, added) in [(&self.chunks, applied.chunks_added), (&self.embedded, applied.embedded)] {

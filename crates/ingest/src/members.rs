@@ -208,7 +208,7 @@ impl Members<'_, '_> {
         let outcome = match self.seen.insert(change.path().to_owned(), outcome.clone()) {
             Some(before) => Outcome::Corrected { before: Box::new(before), now: Box::new(outcome) },
             None => {
-                self.representer.counters.meet();
+                self.representer.counters.count_scanned();
                 outcome
             }
         };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use index::KnownDocument;
 use model::DocStatus;
 
-/// What the catalog knows, by path, with a mark for what the running scan has met.
+/// What the catalog knows, by path, with a mark for what the running scan has seen.
 pub(crate) struct Ledger {
     entries: BTreeMap<String, Entry>,
 }
@@ -30,15 +30,15 @@ impl Ledger {
         self.entries.get(path).map(|entry| &entry.known)
     }
 
-    /// Marks a path as met and returns what is known of it.
+    /// Marks a path as seen by the scan and returns what is known of it.
     pub(crate) fn mark_seen(&self, path: &str) -> Option<&KnownDocument> {
         let entry = self.entries.get(path)?;
         entry.seen.store(true, Relaxed);
         Some(&entry.known)
     }
 
-    /// The same for a file and everything below it, which are its members if it is an archive: whoever reads the archive
-    /// says what became of them.
+    /// The same for a file and everything below it, which are its members if it is an archive: reading the
+    /// archive tells what became of them.
     pub(crate) fn mark_file_seen(&self, path: &str) -> Option<&KnownDocument> {
         for (_, entry) in self.range(path) {
             entry.seen.store(true, Relaxed);
@@ -46,7 +46,7 @@ impl Ledger {
         self.known(path)
     }
 
-    /// KnownDocument paths that the scan did not meet and that stand below no directory it failed to read.
+    /// Known paths that the scan did not see and that are below no directory it failed to read.
     pub(crate) fn vanished(&self, unreadable: &BTreeSet<String>) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     fn range<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-        // `a.zip-old` stands between `a.zip` and `a.zip/x`.
+        // `a.zip-old` sorts between `a.zip` and `a.zip/x`.
         let below = format!("{path}/");
         let own = self.entries.get_key_value(path);
         let members = self

@@ -87,7 +87,7 @@ impl Representer<'_> {
             let own = statuses.next().map_or(Outcome::Unchanged, Outcome::of_known);
             out.send_as(change, own);
             // An archive that is the same has the same members.
-            return statuses.for_each(|status| self.counters.meet_known(status));
+            return statuses.for_each(|status| self.counters.count_known(status));
         }
         out.send(change);
         // It may have been an archive before.

@@ -22,8 +22,9 @@ use crate::plan::{Before, Ledger, is_unchanged};
 use crate::represent::Representer;
 use crate::rules::IngestRules;
 
-/// Bytes read but not yet committed.
-const IN_FLIGHT_BYTES: u64 = 48 << 20;
+/// Bytes read but not yet committed: a batch that is being written, and the next one. Cut into chunks they take about a
+/// third more memory.
+const IN_FLIGHT_BYTES: u64 = 32 << 20;
 
 /// The setting that remembers under which rules the catalog was filled.
 const RULES_SETTING: &str = "ingest_rules";
@@ -129,10 +130,10 @@ impl Ingest {
         self.pipeline(
             cancel,
             |work, changes| {
-                // What is sent may find nobody: then the committer failed, and its error is the scan's.
+                // Sending fails once the committer has failed; its error becomes the scan's.
                 let sink = |found| match found {
                     Found::File(file) => {
-                        self.meet(&ledger, file, trust, work);
+                        self.compare(&ledger, file, trust, work);
                     }
                     Found::Skipped { display, reason, size, mtime_ns } => {
                         let known = ledger.mark_seen(&display);
@@ -140,9 +141,9 @@ impl Ingest {
                             known.status == DocStatus::Skipped && is_unchanged(known, size, mtime_ns, 0)
                         });
                         if same {
-                            self.counters.meet_known(DocStatus::Skipped);
+                            self.counters.count_known(DocStatus::Skipped);
                         } else {
-                            self.counters.meet();
+                            self.counters.count_scanned();
                             send(changes, unopened(display, size, mtime_ns, reason));
                         }
                     }
@@ -155,7 +156,7 @@ impl Ingest {
                     }
                     Found::Failed { display, message } => {
                         ledger.mark_seen(&display);
-                        self.counters.meet();
+                        self.counters.count_scanned();
                         let reason = SkipReason::NotTried { detail: message };
                         send(changes, unopened(display.clone(), 0, 0, reason));
                         unreadable_below.lock().unwrap_or_else(PoisonError::into_inner).insert(display);
@@ -208,10 +209,10 @@ impl Ingest {
                     }
                     match examined {
                         Examined::File(file) => {
-                            self.meet(&ledger, file, true, work);
+                            self.compare(&ledger, file, true, work);
                         }
                         Examined::Skipped { reason, size, mtime_ns } => {
-                            self.counters.meet();
+                            self.counters.count_scanned();
                             send(changes, unopened(path.to_owned(), size, mtime_ns, reason));
                             for gone in ledger.at_or_below(path).filter(|known| *known != path) {
                                 send(changes, DocChange::Delete { path: gone.to_owned() });
@@ -257,19 +258,19 @@ impl Ingest {
         Ok(Ledger::new(known))
     }
 
-    /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
-    fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
+    /// Counts a file and sends it on if it may have changed; `false` once the readers are gone.
+    fn compare(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
         let known = ledger.mark_file_seen(file.path.as_str());
         let same = known.filter(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode));
         match same.filter(|_| trust) {
             // A file that may no longer be read keeps its size and time stamp, but not its place in the index.
             Some(known) if known.status != DocStatus::Ok || self.guard.root().may_read(&file.path) => {
                 // With the members that it has if it is an archive.
-                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.meet_known(status));
+                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.count_known(status));
                 true
             }
             _ => {
-                self.counters.meet();
+                self.counters.count_scanned();
                 self.counters.to_read.fetch_add(1, Relaxed);
                 work.send(file).is_ok()
             }

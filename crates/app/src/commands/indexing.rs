@@ -1,4 +1,4 @@
-//! `dir2mcp index` and `dir2mcp reindex`: bring the index up to date, or build it anew, and leave.
+//! `dir2mcp index` and `dir2mcp reindex`: bring the index up to date, or rebuild it, and exit.
 
 use std::sync::Arc;
 
@@ -7,10 +7,12 @@ use model::{ErrorCode, IndexMode};
 
 use crate::config::Loaded;
 use crate::exit::{Exit, ExitCode};
+use crate::memory;
 use crate::print::report::Reporter;
 use crate::wire;
 
 pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
+    memory::prepare();
     let reporter = Arc::new(Reporter::new(&loaded.settings.output));
     for warning in &loaded.warnings {
         reporter.warn(warning);

@@ -18,6 +18,7 @@ use crate::{memory, print, wire};
 const PARENT_CHECK: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
+    memory::prepare();
     let settings = &loaded.settings;
     let quiet = settings.output.quiet;
     // Standard output belongs to the protocol.

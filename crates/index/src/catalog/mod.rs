@@ -61,7 +61,7 @@ pub(crate) struct Catalog {
     /// None in a catalog opened for reading. Closed after the readers, since only the last connection to be
     /// closed folds the log back, and only this one can.
     writer: Option<Mutex<Writer>>,
-    /// Set where no log can be written and none is there: nobody writes, so locks and logs are not looked at.
+    /// Set where no log can be written and none is there: there is no writer, so locks and logs are not looked at.
     immutable: bool,
     /// Not so in a catalog of an older version that is only read.
     sealed: bool,
@@ -120,7 +120,7 @@ impl Catalog {
         // pages in front of newer ones.
         conn.pragma_update(None, "wal_autocheckpoint", 0).map_err(sqlite)?;
         conn.pragma_update(None, "journal_size_limit", 1 << 20).map_err(sqlite)?;
-        // What is deleted is overwritten: nobody shall find the text of a removed file here.
+        // What is deleted is overwritten: the text of a removed file must not be found here.
         conn.pragma_update(None, "secure_delete", true).map_err(sqlite)?;
         let packer = text::Packer::load(&conn).map_err(sqlite)?;
         let (generation, content) = read::generations(&conn).map_err(sqlite)?;
@@ -239,7 +239,7 @@ impl Catalog {
         }
     }
 
-    /// Folds the log back and cuts its file: what was deleted stands in it no longer.
+    /// Folds the log back and cuts its file: it no longer holds what was deleted.
     pub(crate) fn empty_log(&self) {
         if let Ok(writer) = self.writer() {
             // Readers may hold it up; then a later call does it.
@@ -256,7 +256,7 @@ impl Catalog {
 
     /// Compares every page of the file with its seal. Found damage is remembered.
     pub(crate) fn verify(&self) -> Result<(), IndexError> {
-        // Holding the writer: nobody moves pages from the log to the file meanwhile.
+        // Holding the writer: no pages move from the log to the file meanwhile.
         let writer = self.writer()?;
         let damaged = sealed::first_damaged(&self.path).map_err(|error| IndexError::io(&self.path, error))?;
         drop(writer);
@@ -336,7 +336,7 @@ impl Catalog {
         }
     }
 
-    /// Remembers damage, so that whoever keeps the index can have it built again.
+    /// Remembers damage, so that the engine can have it built again.
     fn corrupt(&self, detail: String) -> IndexError {
         let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         if damage.is_none() {

@@ -35,7 +35,7 @@ const EMPTY_SETTINGS: [&str; 8] = [
 /// - `chunks.chunk_id` is declared INT, not INTEGER, on purpose: an INTEGER primary key would be the rowid,
 ///   and since the ids are hashes every insert would land on a random page of the largest table, leaving
 ///   pages a third empty. This way texts are appended and only a small index is random.
-/// - `chunks.text` is the last column: whoever reads the others never touches its overflow pages.
+/// - `chunks.text` is the last column: reading the others never touches its overflow pages.
 /// - Tombstones keep `generation`, the number of the commit that changed them, so that a derived index that
 ///   holds generation g is brought up to date by `generation > g` alone.
 /// - `documents.error` is the specification's column (section 5.1), for other programs: it stores nothing.

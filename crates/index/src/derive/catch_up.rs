@@ -99,7 +99,7 @@ impl Derived {
                 side.view.generation
             }
             State::Broken(reason) => {
-                tracing::warn!(reason, "the lexical index is made anew");
+                tracing::warn!(reason, "the lexical index is rebuilt");
                 report.lexical = Repaired::Rebuilt { chunks: 0, reason: reason.clone() };
                 side.writer = None;
                 side.opened = None;
@@ -134,7 +134,7 @@ impl Derived {
                 Ok(Some(side.writer.generation()))
             }
             State::Broken(reason) => {
-                tracing::warn!(reason, kind = %side.kind, "the vector index is made anew");
+                tracing::warn!(reason, kind = %side.kind, "the vector index is rebuilt");
                 *report = Repaired::Rebuilt { chunks: 0, reason: reason.clone() };
                 side.writer.start_over()?;
                 side.state = State::Behind;

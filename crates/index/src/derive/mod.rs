@@ -1,5 +1,5 @@
 //! Keeping the derived indices in step with the catalog: feeding them what changed, committing, catching up
-//! after a crash, and making them anew when they are damaged.
+//! after a crash, and rebuilding them when they are damaged.
 
 mod catch_up;
 
@@ -45,7 +45,7 @@ pub enum Repaired {
     Nothing,
     /// It missed some commits.
     Replayed { chunks: u64 },
-    /// It was made anew, for this reason.
+    /// It was rebuilt, for this reason.
     Rebuilt { chunks: u64, reason: String },
 }
 
@@ -60,14 +60,14 @@ pub struct Compacted {
 const LARGE: u64 = 20_000;
 const DEAD_SHARE: f64 = 0.25;
 
-/// How a derived index stands.
+/// The state of a derived index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     /// It has been fed everything, though perhaps not committed.
     Current,
     /// What was fed since its last commit is incomplete, or lost in a crash: it is to be replayed.
     Behind,
-    /// It is to be made anew.
+    /// It is to be rebuilt.
     Broken(String),
 }
 
@@ -259,7 +259,7 @@ impl Derived {
         }
     }
 
-    /// Reads every byte of the derived files; what is damaged will be made anew by the next commit.
+    /// Reads every byte of the derived files; what is damaged will be rebuilt by the next commit.
     pub(crate) fn verify(&mut self) {
         if let (State::Current | State::Behind, Some(opened)) = (&self.lexical.state, &self.lexical.opened)
             && let Err(error) = LexicalView::load(opened, None, Verify::Everything)

@@ -548,7 +548,7 @@ mod tests {
             }
         };
         same(&place);
-        // A few that the table does not know; then so many that it is made anew.
+        // A few that the table does not know; then so many that it is rebuilt.
         place.put(&rows[2_000..2_100]);
         same(&place);
         place.remove(&rows[..50]);

@@ -18,8 +18,9 @@ const FEW_DEAD: u64 = 256;
 /// Single edits make small blocks; so many of them are put together.
 const MANY_BLOCKS: usize = 512;
 const ROWS_PER_BLOCK: usize = 16_384;
-/// More vectors than this do not wait in memory for the next publication.
-const MANY_PENDING: usize = 65_536;
+/// More vectors than this do not wait in memory for the next publication: with 256 dimensions they take 6 MB, and twice as
+/// much again while they are written.
+const MANY_PENDING: usize = ROWS_PER_BLOCK;
 
 pub(crate) struct PendingRow {
     pub(crate) doc: u32,
@@ -193,7 +194,7 @@ impl VectorWriter {
         Ok(())
     }
 
-    /// Writes the file anew without its dead rows.
+    /// Writes the whole file again, without its dead rows.
     pub(crate) fn rewrite(&mut self, generation: u64) -> Result<(), IndexError> {
         let pieces = self.view.live_rows(ROWS_PER_BLOCK, &HashSet::new());
         self.replace(generation, pieces)
@@ -205,7 +206,7 @@ impl VectorWriter {
         };
         let appended = if rows.is_empty() { Ok(()) } else { file.append(rows, generation) };
         appended.and_then(|()| file.commit(generation)).map_err(|error| {
-            // After a failed sync nobody knows what is on disk: it is written again next time.
+            // After a failed sync it is unknown what is on disk: it is written again next time.
             file.roll_back();
             IndexError::io(file.path(), error)
         })

@@ -96,7 +96,7 @@ fn stored_vectors_survive_a_kill_before_they_are_published() {
     assert_eq!(index.store_vectors(IndexKind::Text, &vectors).unwrap(), 2);
     assert_eq!(index.counts().unwrap().embedded, 0, "they count when they can be found");
     // The process ends here: what was stored is in the catalog, and nothing of it in the vector file.
-    std::mem::forget(index);
+    drop(index);
     let index = open(&state.dir, Access::Writer, bought("m")).unwrap();
     assert!(index.needs_repair());
     index.repair(&|_, _| {}).unwrap();

@@ -8,6 +8,8 @@
 //! nothing that was stored. A text that occurs several times is sent once.
 
 mod pace;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

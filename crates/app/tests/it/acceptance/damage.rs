@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::{
     Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, ModelNames, SystemClock,
 };
-use model::{Filter, IndexChoice, IndexMode, Query};
+use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Query};
 use providers::local::TableEmbedder;
 use serde_json::json;
 use testkit::scenario::Answers;
@@ -60,6 +60,10 @@ enum Damage {
 }
 
 fn engine(root: &Path, state: &Path) -> Engine {
+    engine_with(root, state, TableEmbedder.into())
+}
+
+pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvider) -> Engine {
     let name = String::new;
     let config = EngineConfig {
         root: root.to_owned(),
@@ -82,10 +86,10 @@ fn engine(root: &Path, state: &Path) -> Engine {
         clock: Arc::new(SystemClock),
         read_only: false,
     };
-    Engine::open(config, TableEmbedder.into()).unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, embedding).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
-fn index(engine: &Engine, mode: IndexMode) {
+pub(super) fn index(engine: &Engine, mode: IndexMode) {
     let quiet: EventSink = Arc::new(|_| {});
     engine.index_now(mode, quiet).unwrap_or_else(|error| panic!("{mode}: {error}"));
 }
