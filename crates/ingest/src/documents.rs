@@ -1,5 +1,5 @@
-//! What a file is to the index: plain text, a document whose text has to be dug out, an archive, or none of these; and who
-//! digs.
+//! What a file is to the index: plain text, a document whose text has to be extracted, an archive, or none of these; and
+//! the extractor.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -77,7 +77,7 @@ impl DocumentReader for InProcess {
 pub enum Kind {
     /// Its bytes are the text.
     Text(DocType),
-    /// Its text has to be dug out, and is cited by its own pages, times or lines.
+    /// Its text has to be extracted, and is cited by its own pages, times or lines.
     Document(Format, DocType),
     Archive(Format),
     /// There is no text in it that anybody here could read.
@@ -146,7 +146,7 @@ fn document_type(format: Format) -> Option<DocType> {
 pub struct Content {
     pub doc_type: DocType,
     pub text: String,
-    /// Where the text was dug out: `text` is its units, joined.
+    /// Where the text was extracted: `text` is its units, joined.
     pub extraction: Option<Extraction>,
     /// About the representation, for the catalog.
     pub(crate) meta: serde_json::Value,
@@ -174,7 +174,7 @@ pub fn content(
         Kind::Document(format, _) => {
             let extraction = reader.read(format, path.file_name(), &bytes).map_err(NoContent::Reader)?;
             match shortfall(&extraction) {
-                None => return Ok(dug_out(doc_type, extraction)),
+                None => return Ok(extracted(doc_type, extraction)),
                 // What is text anyway can be read as that: a subtitle without times, a broken notebook.
                 Some(_) if !format.is_hostile() => {}
                 Some(reason) => return Err(NoContent::Skip(reason)),
@@ -193,7 +193,7 @@ pub fn content(
     }
 }
 
-fn dug_out(doc_type: DocType, extraction: Extraction) -> Content {
+fn extracted(doc_type: DocType, extraction: Extraction) -> Content {
     let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
     let meta = serde_json::json!({
         "format": extraction.format.as_str(),
@@ -201,8 +201,7 @@ fn dug_out(doc_type: DocType, extraction: Extraction) -> Content {
         "parts": extraction.parts,
         "diagnostics": left_out,
     });
-    let (text, _) = extraction.joined();
-    Content { doc_type, text, extraction: Some(extraction), meta }
+    Content { doc_type, text: extraction.joined(), extraction: Some(extraction), meta }
 }
 
 /// Why a document has no text to search.

@@ -244,7 +244,7 @@ impl Wanted {
 
 /// The lines of the joined text that the wanted parts of a document have.
 fn region(place: &Pointer, text: &str, parts: &Extraction, redactor: &Redactor) -> Option<Range<usize>> {
-    let (_, ranges) = parts.joined();
+    let ranges = parts.unit_lines();
     let wanted: Vec<(u32, u32)> = parts
         .units
         .iter()
