@@ -66,6 +66,9 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    is needed; --write puts the figures in eval/everyday/results.md
   documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs
                                    with what pdftotext reads; the tables are printed
+  documents --pdfs [--verbose] [--write]
+                                   public PDFs of Debian packages (fetched, 300 MB) against pdftotext; --write puts
+                                   the figures in docs/documents.md
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
                                    office xls rtf html mail text archive redact lang query
   secrets [--packages FOLDER] [--write]

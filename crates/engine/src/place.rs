@@ -88,7 +88,7 @@ impl Whole {
         let text = &self.text;
         match (place, &self.extraction) {
             (place, Some(parts)) => {
-                let (_, ranges) = parts.joined();
+                let ranges = parts.unit_lines();
                 let is_meant =
                     |pointer: &Pointer| pointer.answers(place) || blanked(pointer, blank).answers(place);
                 let units = parts.units.iter().zip(ranges);

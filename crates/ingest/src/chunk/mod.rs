@@ -131,7 +131,7 @@ impl Places {
 /// The chunks of a document's units: each of one unit alone, cited by its page or time where it has one and by the lines
 /// of the joined text where it has not, with the unit's own place beside it.
 pub fn chunk_units(source: ChunkSource<'_>, extraction: &Extraction, options: &ChunkOptions) -> Vec<Chunk> {
-    let (_, places) = extraction.joined();
+    let places = extraction.unit_lines();
     let mut headings = UnitHeadings::new(extraction);
     let mut chunks = Vec::new();
     for (unit, (first_line, _)) in extraction.units.iter().zip(places) {
@@ -316,7 +316,7 @@ mod tests {
             skip: None,
             diagnostics: vec![],
         };
-        let (text, places) = extraction.joined();
+        let (text, places) = (extraction.joined(), extraction.unit_lines());
         let lines: Vec<&str> = text.split('\n').collect();
         let chunks = chunk_units(raw_text(&RelPath::parse("a.xlsx").unwrap()), &extraction, &small());
         assert!(chunks.len() > 3);

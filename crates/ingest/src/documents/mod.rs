@@ -233,11 +233,10 @@ fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) ->
         "parts": extraction.parts,
         "diagnostics": left_out,
     });
-    let (text, _) = extraction.joined();
     DocumentText {
         doc_type,
         rep_type: RepType::RawText,
-        text,
+        text: extraction.joined(),
         extraction: Some(extraction),
         producer: Some(producer),
         meta,

@@ -23,7 +23,7 @@ fn only(text: &str) -> Option<char> {
     characters.next().filter(|_| characters.next().is_none())
 }
 
-/// The mark that goes with a letter, for an accent that stands alone.
+/// The mark that goes with a letter, for an accent without a letter.
 fn mark(accent: char) -> Option<char> {
     Some(match accent {
         '`' | '\u{2cb}' => '\u{300}',

@@ -20,7 +20,7 @@ pub(super) fn glyph_names(font: &[u8], meter: &Meter) -> Outcome<Vec<String>> {
 pub(super) fn encoding(font: &[u8], meter: &Meter) -> Outcome<HashMap<u8, String>> {
     let mut found = HashMap::new();
     let Some(tables) = Tables::find(font).filter(|tables| !tables.is_numbered) else { return Ok(found) };
-    // Offsets 0 and 1 stand for the two encodings that are not written out.
+    // Offsets 0 and 1 mean the two encodings that are not written out.
     let Some(table) = font.get(tables.encoding..).filter(|_| tables.encoding > 1) else { return Ok(found) };
     let names = tables.names(meter)?;
     let (Some(format), Some(count)) = (table.first(), table.get(1)) else { return Ok(found) };

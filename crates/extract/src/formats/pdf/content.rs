@@ -103,7 +103,7 @@ pub(super) struct Interpreter<'f, 'a> {
     line: Matrix,
     /// The spacing of letters is another than the text before had.
     respaced: bool,
-    /// Texts that stand for what is shown, from nested marks; `Some("")` once the text is given.
+    /// Texts that replace what is shown, from nested marks; `Some("")` once the text is given.
     actual: Vec<Option<String>>,
     pub(super) shown: Shown,
 }
@@ -410,7 +410,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                     });
                 }
                 Some(_) => {
-                    // A part of what its neighbour stands for: that reaches to here.
+                    // A part of the glyph before it, which reaches to here.
                     if let Some(last) = shown.glyphs.last_mut() {
                         last.end = (end.0 as f32, end.1 as f32);
                     }

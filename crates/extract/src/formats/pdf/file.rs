@@ -32,7 +32,7 @@ pub(super) struct File<'a> {
     crypt: RefCell<Option<Crypt>>,
 }
 
-/// What stands between the file and its text.
+/// Whether a password is needed for the text.
 #[derive(Debug, PartialEq)]
 pub(super) enum Locked {
     No,

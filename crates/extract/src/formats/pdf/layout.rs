@@ -1,5 +1,7 @@
 //! From characters on a page to text in reading order: words, lines, columns, paragraphs.
 
+use std::collections::BTreeMap;
+
 use super::accents::{accented, is_accent};
 use super::content::{Glyph, Shown};
 use super::right_to_left::{runs_left, to_logical};
@@ -7,8 +9,8 @@ use super::strings::{push_line, push_plain};
 
 /// A gap without a blank in it separates words if it is as wide as this, in sizes of the font.
 const BLANK: f32 = 0.1;
-/// A blank separates words if it moves the text by this much; some are drawn over the letters of a word.
-const SHOWN_BLANK: f32 = 0.05;
+/// A blank separates words if this part of it is left between them: some are drawn over the letters of a word.
+const SHOWN_BLANK: f32 = 0.02;
 /// Wider gaps cut a line in two: a gutter, or cells of a table.
 const GAP: f32 = 1.1;
 /// The same where something else was shown between the two.
@@ -35,13 +37,14 @@ struct Piece {
 
 /// The text of a page: the upright lines first, then those that run another way.
 pub(super) fn text(shown: &Shown) -> String {
-    let mut angles: Vec<u16> = shown.glyphs.iter().map(|glyph| glyph.angle).collect();
-    angles.sort_by_key(|angle| (angle % 90 != 0, *angle));
-    angles.dedup();
+    let mut by_angle: BTreeMap<(bool, u16), Vec<&Glyph>> = BTreeMap::new();
+    for glyph in shown.glyphs.iter().filter(|glyph| glyph.size > 0.0 && glyph.start.0.is_finite()) {
+        by_angle.entry((glyph.angle % 90 != 0, glyph.angle)).or_default().push(glyph);
+    }
     let is_right_to_left = runs_right_to_left(&shown.text);
     let mut out = String::new();
-    for angle in angles {
-        let pieces = pieces(shown, &View::along(angle));
+    for ((_, angle), glyphs) in by_angle {
+        let pieces = pieces(shown, &glyphs, &View::along(angle));
         if pieces.is_empty() {
             continue;
         }
@@ -70,7 +73,6 @@ fn runs_right_to_left(text: &str) -> bool {
 
 /// The page as someone sees it who turns it until the lines of one angle are upright.
 struct View {
-    angle: u16,
     cosine: f32,
     sine: f32,
 }
@@ -87,7 +89,7 @@ impl View {
                 (radians.cos(), radians.sin())
             }
         };
-        View { angle, cosine, sine }
+        View { cosine, sine }
     }
 
     /// Along the line, and down the page.
@@ -106,21 +108,16 @@ impl View {
 }
 
 /// Characters joined into pieces of lines, in the order of showing.
-fn pieces(shown: &Shown, view: &View) -> Vec<Piece> {
-    let glyphs: Vec<&Glyph> = shown
-        .glyphs
-        .iter()
-        .filter(|glyph| glyph.angle == view.angle && glyph.size > 0.0 && glyph.start.0.is_finite())
-        .collect();
-    let again = shown_again(&glyphs, shown, view);
+fn pieces(shown: &Shown, glyphs: &[&Glyph], view: &View) -> Vec<Piece> {
+    let again = shown_again(glyphs, shown, view);
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut blank = false;
+    let mut blank: Option<f32> = None;
     let mut letter: Option<&Glyph> = None;
     let mut accent: Option<&Glyph> = None;
     for (index, (glyph, again)) in glyphs.iter().zip(again).enumerate() {
         let text = shown.part(glyph);
         if text.trim().is_empty() {
-            blank = true;
+            blank = Some((view.turn(glyph.end).0 - view.turn(glyph.start).0).max(0.0));
             letter = None;
             continue;
         }
@@ -151,8 +148,9 @@ fn pieces(shown: &Shown, view: &View) -> Vec<Piece> {
             let gap = left - last.right;
             // Back within the line is a letter set over another, or an accent.
             if (y - last.y).abs() < SAME_LINE * larger && gap > -0.5 * larger && gap < OWN_GAP * larger {
-                let least = if blank { SHOWN_BLANK } else { BLANK };
-                if gap > least * larger.min(size * 1.5) && !last.text.ends_with(' ') {
+                let by_gap = BLANK * larger.min(size * 1.5);
+                let least = blank.map_or(by_gap, |width| by_gap.min(SHOWN_BLANK * width - f32::EPSILON));
+                if gap > least && !last.text.ends_with(' ') {
                     last.text.push(' ');
                 }
                 push_plain(&mut last.text, text);
@@ -160,7 +158,7 @@ fn pieces(shown: &Shown, view: &View) -> Vec<Piece> {
                 if size > last.size {
                     (last.size, last.y) = (size, y);
                 }
-                blank = false;
+                blank = None;
                 continue;
             }
         }
@@ -168,7 +166,7 @@ fn pieces(shown: &Shown, view: &View) -> Vec<Piece> {
         let mut piece = Piece { left, right, y, size, text: String::new(), shown: (when, when) };
         push_plain(&mut piece.text, text);
         pieces.push(piece);
-        blank = false;
+        blank = None;
     }
     pieces
 }
@@ -200,7 +198,7 @@ fn shown_again(glyphs: &[&Glyph], shown: &Shown, view: &View) -> Vec<bool> {
     again
 }
 
-/// Pieces that stand beside each other with no more than a blank between them are one.
+/// Pieces beside each other with no more than a blank between them are one.
 fn lines(mut pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.sort_by(|a, b| a.y.total_cmp(&b.y));
     let mut rows: Vec<Vec<Piece>> = Vec::new();
@@ -258,7 +256,7 @@ impl Page {
     fn order(&mut self, lines: Vec<Piece>, depth: u32) {
         let gutter = if depth < MOST_CUTS { gutter(&lines) } else { None };
         let Some(gutter) = gutter else { return self.rows(lines) };
-        // What reaches over the gutter stands above or below the columns.
+        // What reaches over the gutter is above or below the columns.
         let mut across: Vec<Piece> = Vec::new();
         let (mut left, mut right): (Vec<Piece>, Vec<Piece>) = (Vec::new(), Vec::new());
         for line in lines {
@@ -323,7 +321,7 @@ impl Page {
                 step > 1.7 * before.max(size) || step < 0.0 || size > 1.25 * before || before > 1.25 * size
             });
             if apart && !self.out.is_empty() {
-                // A word may be cut between two columns, or between lines that stand far apart.
+                // A word may be cut between two columns, or between lines that are far apart.
                 let goes_on = self.out.ends_with('-') && text.starts_with(char::is_lowercase);
                 if !goes_on {
                     self.out.push_str("\n\n");

@@ -26,13 +26,15 @@ use std::rc::Rc;
 use model::Pointer;
 
 use crate::diagnostic::Diagnostic;
-use crate::formats::old_office::encrypted;
 use crate::limits::{Limit, Meter};
-use crate::sink::{Halt, Outcome, Sink, broken};
+use crate::sink::{Halt, Outcome, Sink, broken, encrypted};
 use content::{Interpreter, Matrix, Shown};
 use file::{File, Locked, is_type};
 use font::Fonts;
 use object::{Dict, Object};
+
+/// Pages that may unpack to more than their share before the document is refused. Each costs 16 MiB or more.
+const MOST_TIGHT_PAGES: u32 = 16;
 
 pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
     let meter = sink.meter.clone();
@@ -48,13 +50,16 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
     sink.parts = u32::try_from(pages.len()).unwrap_or(u32::MAX);
     let mut fonts = Fonts::default();
     let mut empty = 0;
+    let mut tight = 0;
     for (index, page) in pages.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let shown = show(page, &file, &mut fonts);
-        // A page of equal lines may be packed as tightly as a bomb. What it would unpack to is counted all the same.
-        if let Err(Halt::Limit(limit @ Limit::Ratio)) = shown {
+        // A page of equal lines may be packed as tightly as a bomb: it alone is left out, unless there are many.
+        if let Err(Halt::Limit(limit @ Limit::Ratio)) = shown
+            && tight < MOST_TIGHT_PAGES
+        {
+            tight += 1;
             sink.note(Diagnostic::Stopped { limit });
-            empty += 1;
             continue;
         }
         let Some(shown) = sink.tolerate(&format!("page {number}"), shown)? else { continue };
@@ -65,6 +70,9 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
         empty += u32::from(text.trim().is_empty());
         let heading = text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
         sink.unit(Pointer::Page { page: number }, heading.as_deref(), &text)?;
+    }
+    if tight > 0 && sink.units.is_empty() {
+        return Err(Limit::Ratio.into());
     }
     if empty > 0 && !sink.units.is_empty() {
         let of = sink.parts;
@@ -180,7 +188,7 @@ fn show(page: &Page, file: &File<'_>, fonts: &mut Fonts) -> Outcome<Shown> {
     annotations(dict, file, &mut interpreter, turned)?;
     let mut shown = interpreter.shown;
     if let Some([left, bottom, right, top]) = page.media.filter(|[l, b, r, t]| r - l > 1.0 && t - b > 1.0) {
-        // Text beside the page is not seen by anybody.
+        // Text outside of the page is not visible.
         let (one, other) = (turned.apply(left, bottom), turned.apply(right, top));
         let (low, high) =
             ((one.0.min(other.0), one.1.min(other.1)), (one.0.max(other.0), one.1.max(other.1)));

@@ -28,7 +28,7 @@ pub(super) fn runs_left(character: char) -> bool {
     direction(character) == Direction::Left
 }
 
-/// The letters that a shape for one position in a word stands for. Letters that are shown as one glyph come in the
+/// The letters that a shape for one position in a word shows. Letters that are shown as one glyph come in the
 /// order in which a page would show them one by one: [`to_logical`] turns them.
 pub(super) fn push_letters(out: &mut String, text: &str) {
     let mut letters: Vec<char> = Vec::new();
@@ -78,6 +78,7 @@ fn levels(line: &[char]) -> Vec<u8> {
     let directions: Vec<Direction> = line.iter().map(|character| direction(*character)).collect();
     let count = |wanted| directions.iter().filter(|found| **found == wanted).count();
     let base = u8::from(count(Direction::Left) > count(Direction::Right));
+    let separates = blanks_between_numbers(line, &directions);
     let mut levels = vec![base; line.len()];
     let mut at = 0;
     while at < line.len() {
@@ -94,11 +95,10 @@ fn levels(line: &[char]) -> Vec<u8> {
         // A run reaches over blanks and signs to the next character of its kind, unless another kind comes first.
         let mut end = at + 1;
         for (place, found) in directions.iter().enumerate().skip(at + 1) {
+            let is_other = *found != Direction::Neutral && (level == 2 || *found != Direction::Number);
             if is_inside(*found) {
                 end = place + 1;
-            } else if *found != Direction::Neutral && (level == 2 || *found != Direction::Number) {
-                break;
-            } else if level == 2 && !joins_numbers(line, &directions, place) {
+            } else if is_other || (level == 2 && separates[place]) {
                 break;
             }
         }
@@ -115,14 +115,23 @@ fn levels(line: &[char]) -> Vec<u8> {
     levels
 }
 
-/// Whether a sign lies within a run of letters and numbers, and not between two numbers of a list.
-fn joins_numbers(line: &[char], directions: &[Direction], at: usize) -> bool {
-    let before = directions[..at].iter().rev().find(|found| **found != Direction::Neutral);
-    let after = directions[at..].iter().find(|found| **found != Direction::Neutral);
-    match (before, after) {
-        (Some(Direction::Number), Some(Direction::Number)) => !line[at].is_whitespace(),
-        _ => true,
+/// The blanks between two numbers: they separate the numbers of a list, which do not run as one.
+fn blanks_between_numbers(line: &[char], directions: &[Direction]) -> Vec<bool> {
+    let mut found = vec![false; line.len()];
+    let mut number: Option<usize> = None;
+    for (at, direction) in directions.iter().enumerate() {
+        match direction {
+            Direction::Neutral => {}
+            Direction::Number => {
+                for place in number.map_or(at, |before| before + 1)..at {
+                    found[place] = line[place].is_whitespace();
+                }
+                number = Some(at);
+            }
+            Direction::Left | Direction::Right => number = None,
+        }
     }
+    found
 }
 
 fn mirrored(character: char) -> char {

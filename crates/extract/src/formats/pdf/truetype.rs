@@ -14,7 +14,7 @@ pub(super) fn is_font(bytes: &[u8]) -> bool {
 
 /// A table of the font, from its first byte to the end of the file.
 pub(super) fn table<'a>(font: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
-    // The first font of a collection stands for all.
+    // Of a collection, only the first font is read.
     let start = if font.starts_with(b"ttcf") { u32_at(font, 12) as usize } else { 0 };
     let count = usize::from(u16_at(font, start.saturating_add(4)));
     let record = (0..count.min(64))
