@@ -56,14 +56,18 @@ fn forwarded(headers: &HeaderMap, values: &[&[u8]]) {
     assert_eq!(client_address(stranger, headers, &proxies), stranger, "a stranger is believed");
     let proxy: IpAddr = [10, 0, 0, 1].into();
     let client = client_address(proxy, headers, &proxies);
-    let entries = values.iter().filter_map(|value| std::str::from_utf8(value).ok()).flat_map(|value| value.split(','));
+    let entries =
+        values.iter().filter_map(|value| std::str::from_utf8(value).ok()).flat_map(|value| value.split(','));
     let mut named = entries.filter_map(|entry| {
         let entry = entry.trim();
         let bracketed = entry.strip_prefix('[').and_then(|rest| rest.split(']').next()).unwrap_or(entry);
         let with_port = || entry.parse::<SocketAddr>().ok().map(|address| address.ip());
         bracketed.parse::<IpAddr>().ok().or_else(with_port)
     });
-    assert!(client == proxy || named.any(|named| named.to_canonical() == client), "{client} comes from nowhere");
+    assert!(
+        client == proxy || named.any(|named| named.to_canonical() == client),
+        "{client} comes from nowhere"
+    );
 }
 
 fn bearer(headers: &HeaderMap, values: &[&[u8]]) {

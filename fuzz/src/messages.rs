@@ -35,10 +35,16 @@ fn read_envelope(bytes: &[u8]) {
             assert_eq!(read.body["jsonrpc"], "2.0");
             match read.kind {
                 Kind::Request { id, method } => {
-                    assert_eq!((&read.body["id"], read.body["method"].as_str()), (&id, Some(method.as_str())));
+                    assert_eq!(
+                        (&read.body["id"], read.body["method"].as_str()),
+                        (&id, Some(method.as_str()))
+                    );
                 }
                 Kind::Notification { method } => {
-                    assert_eq!((read.body.get("id"), read.body["method"].as_str()), (None, Some(method.as_str())));
+                    assert_eq!(
+                        (read.body.get("id"), read.body["method"].as_str()),
+                        (None, Some(method.as_str()))
+                    );
                 }
                 Kind::Response => assert!(!read.body.contains_key("method")),
             }
