@@ -322,6 +322,18 @@ mod tests {
 
     use super::{HEAD_BYTES, classify};
 
+    /// What the other crates say of the same names is in the same list.
+    #[test]
+    fn names_have_the_recorded_types() {
+        let recorded = include_str!("../../model/tests/file_kinds.tsv");
+        for line in recorded.lines().filter(|line| !line.starts_with("lang:")) {
+            let mut columns = line.split('\t');
+            let (name, expected) = (columns.next().unwrap(), columns.next().unwrap());
+            let kind = classify(&RelPath::from_walk(name).unwrap(), b"");
+            assert_eq!(kind.as_str(), expected, "{name}");
+        }
+    }
+
     #[track_caller]
     fn is(kind: DocType, name: &str, head: &[u8]) {
         assert_eq!(classify(&RelPath::from_walk(name).unwrap(), head), kind, "{name}");

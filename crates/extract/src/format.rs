@@ -197,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn names_have_the_recorded_formats() {
+        let recorded = include_str!("../../model/tests/file_kinds.tsv");
+        for line in recorded.lines().filter(|line| !line.starts_with("lang:")) {
+            let mut columns = line.split('\t');
+            let (name, expected) = (columns.next().unwrap(), columns.nth(2).unwrap());
+            assert_eq!(Format::from_name(name).map_or("-", Format::as_str), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn content_outranks_names() {
         assert_eq!(sniff("a.docx", b"%PDF-1.4\n"), Some(Format::Pdf));
         assert_eq!(sniff("a.doc", b"{\\rtf1 x}"), Some(Format::Rtf));

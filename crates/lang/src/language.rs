@@ -101,6 +101,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn names_have_the_recorded_languages() {
+        let recorded = include_str!("../../model/tests/file_kinds.tsv");
+        for line in recorded.lines().filter(|line| !line.starts_with("lang:")) {
+            let mut columns = line.split('\t');
+            let (name, expected) = (columns.next().unwrap(), columns.nth(1).unwrap());
+            let found = Language::from_path(name).map_or("-", Language::name);
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+
     /// A rule for a node that the grammar does not have would never fire, in silence.
     #[test]
     fn every_rule_names_a_node_of_its_grammar() {

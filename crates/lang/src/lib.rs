@@ -4,7 +4,6 @@
 //! functions and not queries because a walk visits each node once and needs no compilation when a process starts.
 //! No function here fails: broken, hostile and enormous sources give what could be read and a [`Shortfall`].
 
-mod boundary;
 mod language;
 mod languages;
 mod limits;
@@ -17,7 +16,6 @@ mod text;
 mod visit;
 mod walk;
 
-pub use boundary::{Boundary, boundaries};
 pub use language::Language;
 pub use limits::Limits;
 pub use model::{Import, Reference, ReferenceKind, ScopeKind, Symbol, SymbolKind};

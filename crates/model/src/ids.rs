@@ -18,16 +18,8 @@ macro_rules! id {
 }
 
 id!(
-    /// One of the workspace's allow-listed directories; the primary root is 0.
-    RootId(u32)
-);
-id!(
     /// A row of `documents`.
     DocId(i64)
-);
-id!(
-    /// A row of `representations`.
-    RepId(i64)
 );
 id!(
     /// A row of `chunks`, and the label of its vector.

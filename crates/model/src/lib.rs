@@ -41,7 +41,7 @@ pub use failure::Failure;
 pub use hash::ContentHash;
 pub use heading::{Heading, Layout};
 pub use hit::{Hit, Ranked};
-pub use ids::{ChunkId, DocId, Generation, RepId, RootId};
+pub use ids::{ChunkId, DocId, Generation};
 pub use ignored::{IgnoreRule, Ignored};
 pub use monotonic::{MonotonicClock, SystemMonotonicClock};
 pub use outline::{Definition, Outline, Uses};

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use model::{RelPath, RootId};
+use model::RelPath;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -19,7 +19,6 @@ const MOST_ABSOLUTE_LINKS: usize = 16;
 /// An opened directory below which files may be read. All resolution starts at its descriptor, so a
 /// rename of the directory, or a new one put in its place, never redirects a read.
 pub struct Root {
-    id: RootId,
     path: PathBuf,
     directory: OwnedFd,
     resolver: Resolver,
@@ -39,7 +38,7 @@ pub enum RootError {
 }
 
 impl Root {
-    /// Opens the primary root. Its own path may lead through symbolic links: the owner named it.
+    /// Opens a root. Its own path may lead through symbolic links: the owner named it.
     pub fn open(path: &Path) -> Result<Root, RootError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| {
@@ -56,13 +55,7 @@ impl Root {
             .map_err(|source| RootError::Io { path: path.to_owned(), source })?;
         let resolver = Resolver::probe(directory.as_fd());
         let is_local = resolve::is_local(directory.as_fd());
-        Ok(Root { id: RootId(0), path: canonical, directory, resolver, is_local })
-    }
-
-    /// The same root as a further member of a workspace.
-    #[must_use]
-    pub fn with_id(self, id: RootId) -> Root {
-        Root { id, ..self }
+        Ok(Root { path: canonical, directory, resolver, is_local })
     }
 
     /// Absolute, without symbolic links, as it was when the root was opened.
@@ -73,10 +66,6 @@ impl Root {
     /// Whether the root is on a disk or in the memory of this machine, where no read hangs.
     pub fn is_local(&self) -> bool {
         self.is_local
-    }
-
-    pub fn id(&self) -> RootId {
-        self.id
     }
 
     /// Whether the root's path still names the opened directory. False after it was deleted, moved or
@@ -205,6 +194,6 @@ impl AsFd for Root {
 
 impl fmt::Debug for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Root").field("id", &self.id).field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Root").field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -171,6 +171,17 @@ mod tests {
     }
 
     #[test]
+    fn languages_have_the_recorded_endings() {
+        let recorded = include_str!("../../model/tests/file_kinds.tsv");
+        for line in recorded.lines().filter(|line| line.starts_with("lang:")) {
+            let (operator, expected) = line.split_once('\t').unwrap();
+            let mut endings = Operators::read(operator).endings;
+            endings.sort_unstable();
+            assert_eq!(endings.join(" "), expected, "{operator}");
+        }
+    }
+
+    #[test]
     fn what_is_no_operator_stays() {
         for query in [
             "std::fs::read",

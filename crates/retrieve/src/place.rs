@@ -244,6 +244,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_have_the_recorded_tooling() {
+        let recorded = include_str!("../../model/tests/file_kinds.tsv");
+        for line in recorded.lines().filter(|line| line.starts_with("x.")) {
+            let columns: Vec<&str> = line.split('\t').collect();
+            assert_eq!(is_tooling(columns[0]), columns[5].contains('t'), "{line}");
+        }
+    }
+
+    #[test]
     fn places() {
         for (path, place) in [
             ("src/main.rs", Place::Ordinary),

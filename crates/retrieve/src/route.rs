@@ -160,6 +160,20 @@ mod tests {
     }
 
     #[test]
+    fn names_have_the_recorded_targets() {
+        let recorded = include_str!("../../model/tests/file_kinds.tsv");
+        for line in recorded.lines().filter(|line| !line.starts_with("lang:")) {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let (name, expected, marks) = (columns[0], columns[4], columns[5]);
+            let target = name_target(last_segment(name));
+            assert_eq!(target.map_or("-", IndexUsed::as_str), expected, "{name}");
+            if name.starts_with("x.") {
+                assert_eq!(mentions_extension(name), marks.contains('c'), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn d109_case_13_queries_that_use_code() {
         for query in [
             "func main() {}",

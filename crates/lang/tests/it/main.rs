@@ -1,8 +1,8 @@
 //! The language room, from outside.
 
-mod boundaries;
 mod hostile;
 mod languages;
+mod lines;
 mod properties;
 mod skim;
 mod uses;

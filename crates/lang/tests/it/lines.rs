@@ -1,7 +1,9 @@
-use lang::{Language, Limits, boundaries, parse};
+//! Which lines belong to a declaration: with the comments, attributes and decorators in front of it.
+
+use lang::{Language, Limits, parse};
 
 #[test]
-fn a_boundary_has_the_comments_attributes_and_decorators_of_its_declaration() {
+fn comments_attributes_and_decorators_belong_to_their_declaration() {
     let source = "\
 use std::fmt;
 
@@ -21,9 +23,10 @@ impl Service {
 }
 ";
     let parsed = parse(Language::Rust, source, &Limits::default());
-    let rows: Vec<_> = boundaries(&parsed)
-        .into_iter()
-        .map(|b| format!("{}-{} {} {} {}", b.start_line, b.end_line, b.level, b.kind, b.name))
+    let rows: Vec<_> = parsed
+        .symbols
+        .iter()
+        .map(|s| format!("{}-{} {} {} {}", s.lead_line, s.end_line, s.level, s.kind, s.qualified))
         .collect();
     assert_eq!(
         rows,
@@ -46,8 +49,7 @@ fn an_export_or_a_template_is_part_of_what_it_stands_around() {
         (Language::Go, "package p\n\n// A is.\ntype A struct {\n}\n", "3-5 A"),
     ] {
         let parsed = parse(language, source, &Limits::default());
-        let first = boundaries(&parsed).into_iter().next();
-        let row = first.map(|b| format!("{}-{} {}", b.start_line, b.end_line, b.name));
+        let row = parsed.symbols.first().map(|s| format!("{}-{} {}", s.lead_line, s.end_line, s.qualified));
         assert_eq!(row.as_deref(), Some(expected), "{language}");
     }
 }
