@@ -112,7 +112,7 @@ impl AuditLog {
         }
     }
 
-    /// The same for a call that nobody polls any more, which therefore cannot wait.
+    /// The same for a call whose future was dropped, and which therefore cannot wait.
     pub(crate) fn append_now(&self, record: AuditRecord) {
         let Some(file) = &self.file else { return };
         let queue = self.queue(file);
@@ -186,7 +186,7 @@ impl Drop for AuditLog {
     }
 }
 
-/// Writes until nobody can queue any more. What waits is written together.
+/// Writes until the queue is closed and empty. What waits is written together.
 fn write_all(file: &LogFile, mut queue: mpsc::Receiver<Queued>) {
     let mut waiting = Vec::new();
     while let Some(first) = queue.blocking_recv() {

@@ -195,7 +195,7 @@ struct Worker {
 enum End {
     /// The process stops, or said why it cannot go on.
     Done,
-    /// The root was away and is there again: everything begins anew.
+    /// The root was away and is there again: everything starts over.
     RootIsBack,
 }
 
@@ -503,7 +503,7 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
 }
 
 /// A digest of every setting that decides what is indexed and how it is cut. The number before it is that of the cutting
-/// rules themselves: another one has everything cut anew.
+/// rules themselves: another one has every file cut again.
 fn rules(shared: &Shared) -> String {
     let config = &shared.config;
     let (policy, chunking, archives) = (&config.policy, &config.chunking, config.archives);
