@@ -92,7 +92,8 @@ struct Queued {
 impl AuditLog {
     /// Without a folder nothing is kept.
     pub fn new(dir: Option<&Path>, redactor: Arc<Redactor>) -> AuditLog {
-        let file = dir.map(|dir| Arc::new(LogFile { dir: dir.to_owned(), redactor }));
+        let file =
+            dir.map(|dir| Arc::new(LogFile { dir: dir.to_owned(), is_made_here: !dir.is_dir(), redactor }));
         AuditLog { file, writer: Mutex::new(Writer::Idle) }
     }
 
@@ -212,6 +213,9 @@ fn write_all(file: &LogFile, mut queue: mpsc::Receiver<Queued>) {
 /// The files of a log.
 struct LogFile {
     dir: PathBuf,
+    /// The folder was not there before: then it is made with the first record. One that was there and is gone is not
+    /// made again, because others look whether it is there.
+    is_made_here: bool,
     redactor: Arc<Redactor>,
 }
 
@@ -237,7 +241,7 @@ impl LogFile {
         }
         let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
         let mut file = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if self.is_made_here && error.kind() == io::ErrorKind::NotFound => {
                 prepare_state_dir(&self.dir)?;
                 open()?
             }
@@ -263,6 +267,9 @@ impl LogFile {
     }
 
     fn kept(&self, name: &str, text: &str) -> String {
+        if is_plain(text) {
+            return text.to_owned();
+        }
         let is_path = ["path", "glob", "folder"].iter().any(|path| name.contains(path));
         let blanked =
             if is_path { self.redactor.redact_path(text) } else { self.redactor.redact(text).into_owned() };
@@ -301,6 +308,13 @@ impl LogFile {
         }
         found
     }
+}
+
+/// Names of arguments and short ids, which hold nothing to blank: most of every record, and looking for secrets costs more
+/// than all the rest of writing it.
+fn is_plain(text: &str) -> bool {
+    let is_short_id = text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_short_id || (text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
 }
 
 fn read(path: &Path) -> io::Result<Vec<AuditRecord>> {
