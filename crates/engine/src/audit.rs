@@ -84,7 +84,7 @@ enum Writer {
 }
 
 struct Queued {
-    record: Option<AuditRecord>,
+    record: Option<Box<AuditRecord>>,
     /// Told when everything up to here is in the file.
     done: Option<oneshot::Sender<()>>,
 }
@@ -108,7 +108,9 @@ impl AuditLog {
         };
         let (done, written) = oneshot::channel();
         let done = (wait == AuditWait::Written).then_some(done);
-        if queue.send(Queued { record: Some(record), done }).await.is_ok() && wait == AuditWait::Written {
+        if queue.send(Queued { record: Some(Box::new(record)), done }).await.is_ok()
+            && wait == AuditWait::Written
+        {
             let _ = written.await;
         }
     }
@@ -116,14 +118,17 @@ impl AuditLog {
     /// The same for a call whose future was dropped, and which therefore cannot wait.
     pub(crate) fn append_now(&self, record: AuditRecord) {
         let Some(file) = &self.file else { return };
-        let queue = self.queue(file);
-        let queued = Queued { record: Some(record), done: None };
-        match queue.map(|queue| queue.try_send(queued)) {
-            Some(Err(TrySendError::Full(Queued { record: Some(record), .. }))) => {
-                // Rare: a full queue and a client that left. A write from here does not lose it.
-                file.write(&[record]);
-            }
-            _ => {}
+        let record = Box::new(record);
+        let unqueued = match self.queue(file) {
+            None => Some(record),
+            Some(queue) => match queue.try_send(Queued { record: Some(record), done: None }) {
+                Ok(()) => None,
+                Err(TrySendError::Full(queued) | TrySendError::Closed(queued)) => queued.record,
+            },
+        };
+        // Rare: a full queue and a client that left. A write from here does not lose it.
+        if let Some(record) = unqueued {
+            file.write(&[*record]);
         }
     }
 
@@ -200,7 +205,7 @@ fn write_all(file: &LogFile, mut queue: mpsc::Receiver<Queued>) {
         let mut told = Vec::new();
         let mut records = Vec::with_capacity(waiting.len());
         for Queued { record, done } in waiting.drain(..) {
-            records.extend(record);
+            records.extend(record.map(|record| *record));
             told.extend(done);
         }
         file.write(&records);

@@ -47,7 +47,7 @@ fn folder() -> Folder {
 fn asked(call: Call, meanwhile: impl FnOnce(&GateKeeper, &Call)) -> (ErrorCode, usize) {
     let folder = folder();
     index(&open(folder.path(), &folder.state()));
-    let keeper = Gate::new();
+    let keeper = Gate::closed();
     let embedder = Arc::new(GatedEmbedder(Arc::clone(&keeper.gate)));
     let engine = Arc::new(Engine::open(config(folder.path(), &folder.state()), embedder).unwrap());
     let runtime = Runtime::new().unwrap();
@@ -113,7 +113,7 @@ fn a_cancelled_refresh_that_the_call_itself_makes_reads_no_further_file() {
     for number in 0..100 {
         folder.write(&format!("{number:03}.pdf"), format!("%PDF-1.4 {number}"));
     }
-    let keeper = Gate::new();
+    let keeper = Gate::closed();
     let config = EngineConfig {
         reader: Arc::new(GatedReader(Arc::clone(&keeper.gate))),
         ..config(folder.path(), &folder.state())

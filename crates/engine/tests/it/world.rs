@@ -121,7 +121,7 @@ pub(crate) struct GateKeeper {
 }
 
 impl Gate {
-    pub(crate) fn new() -> GateKeeper {
+    pub(crate) fn closed() -> GateKeeper {
         let ((arrived, arrivals), (open, opened)) = (channel(), channel());
         let gate = Gate { passed: AtomicUsize::new(0), arrived, opened: Mutex::new(opened) };
         GateKeeper { gate: Arc::new(gate), arrived: arrivals, open }
