@@ -216,7 +216,7 @@ fn assert_conforms(schema: &Schema, output: &Output) {
     }
 }
 
-/// Ends with whoever waits for it.
+/// A task that is aborted when this is dropped.
 struct Task(JoinHandle<Result<Output, Failure>>);
 
 impl Drop for Task {

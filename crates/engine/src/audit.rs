@@ -84,7 +84,7 @@ enum Writer {
 }
 
 struct Queued {
-    record: Option<AuditRecord>,
+    record: Option<Box<AuditRecord>>,
     /// Told when everything up to here is in the file.
     done: Option<oneshot::Sender<()>>,
 }
@@ -92,7 +92,8 @@ struct Queued {
 impl AuditLog {
     /// Without a folder nothing is kept.
     pub fn new(dir: Option<&Path>, redactor: Arc<Redactor>) -> AuditLog {
-        let file = dir.map(|dir| Arc::new(LogFile { dir: dir.to_owned(), redactor }));
+        let file =
+            dir.map(|dir| Arc::new(LogFile { dir: dir.to_owned(), is_made_here: !dir.is_dir(), redactor }));
         AuditLog { file, writer: Mutex::new(Writer::Idle) }
     }
 
@@ -107,22 +108,27 @@ impl AuditLog {
         };
         let (done, written) = oneshot::channel();
         let done = (wait == AuditWait::Written).then_some(done);
-        if queue.send(Queued { record: Some(record), done }).await.is_ok() && wait == AuditWait::Written {
+        if queue.send(Queued { record: Some(Box::new(record)), done }).await.is_ok()
+            && wait == AuditWait::Written
+        {
             let _ = written.await;
         }
     }
 
-    /// The same for a call that nobody polls any more, which therefore cannot wait.
+    /// The same for a call whose future was dropped, and which therefore cannot wait.
     pub(crate) fn append_now(&self, record: AuditRecord) {
         let Some(file) = &self.file else { return };
-        let queue = self.queue(file);
-        let queued = Queued { record: Some(record), done: None };
-        match queue.map(|queue| queue.try_send(queued)) {
-            Some(Err(TrySendError::Full(Queued { record: Some(record), .. }))) => {
-                // Rare: a full queue and a client that left. A write from here does not lose it.
-                file.write(&[record]);
-            }
-            _ => {}
+        let record = Box::new(record);
+        let unqueued = match self.queue(file) {
+            None => Some(record),
+            Some(queue) => match queue.try_send(Queued { record: Some(record), done: None }) {
+                Ok(()) => None,
+                Err(TrySendError::Full(queued) | TrySendError::Closed(queued)) => queued.record,
+            },
+        };
+        // Rare: a full queue and a client that left. A write from here does not lose it.
+        if let Some(record) = unqueued {
+            file.write(&[*record]);
         }
     }
 
@@ -186,7 +192,7 @@ impl Drop for AuditLog {
     }
 }
 
-/// Writes until nobody can queue any more. What waits is written together.
+/// Writes until the queue is closed and empty. What waits is written together.
 fn write_all(file: &LogFile, mut queue: mpsc::Receiver<Queued>) {
     let mut waiting = Vec::new();
     while let Some(first) = queue.blocking_recv() {
@@ -199,7 +205,7 @@ fn write_all(file: &LogFile, mut queue: mpsc::Receiver<Queued>) {
         let mut told = Vec::new();
         let mut records = Vec::with_capacity(waiting.len());
         for Queued { record, done } in waiting.drain(..) {
-            records.extend(record);
+            records.extend(record.map(|record| *record));
             told.extend(done);
         }
         file.write(&records);
@@ -212,6 +218,9 @@ fn write_all(file: &LogFile, mut queue: mpsc::Receiver<Queued>) {
 /// The files of a log.
 struct LogFile {
     dir: PathBuf,
+    /// The folder was not there before: then it is made with the first record. One that was there and is gone is not
+    /// made again, because others look whether it is there.
+    is_made_here: bool,
     redactor: Arc<Redactor>,
 }
 
@@ -237,7 +246,7 @@ impl LogFile {
         }
         let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
         let mut file = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if self.is_made_here && error.kind() == io::ErrorKind::NotFound => {
                 prepare_state_dir(&self.dir)?;
                 open()?
             }
@@ -263,6 +272,9 @@ impl LogFile {
     }
 
     fn kept(&self, name: &str, text: &str) -> String {
+        if is_plain(text) {
+            return text.to_owned();
+        }
         let is_path = ["path", "glob", "folder"].iter().any(|path| name.contains(path));
         let blanked =
             if is_path { self.redactor.redact_path(text) } else { self.redactor.redact(text).into_owned() };
@@ -301,6 +313,13 @@ impl LogFile {
         }
         found
     }
+}
+
+/// Names of arguments and short ids, which hold nothing to blank: most of every record, and looking for secrets costs more
+/// than all the rest of writing it.
+fn is_plain(text: &str) -> bool {
+    let is_short_id = text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_short_id || (text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
 }
 
 fn read(path: &Path) -> io::Result<Vec<AuditRecord>> {

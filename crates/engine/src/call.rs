@@ -68,8 +68,8 @@ impl Call {
         }
     }
 
-    /// Runs work off the async threads. It is given the order to stop as soon as nobody waits for its answer: the caller
-    /// cancelled, the deadline has passed, or whoever polled this is gone. Work that has not begun by then never does.
+    /// Runs work off the async threads. It is told to stop as soon as its answer has no use: the caller
+    /// cancelled, the deadline has passed, or this future was dropped. Work that has not begun by then never does.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Failure> + Send + 'static,
@@ -168,6 +168,7 @@ mod tests {
         });
         begun.await.unwrap();
         waiting.abort();
+        assert!(waiting.await.unwrap_err().is_cancelled());
         assert_eq!(heard.recv(), Ok(ErrorCode::Cancelled));
     }
 }

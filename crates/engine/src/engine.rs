@@ -94,7 +94,7 @@ impl Engine {
         &self.shared.config.state_dir
     }
 
-    /// Says that a job will be started: whoever asks from now on is not told that the index is complete.
+    /// Says that a job will be started: from now on callers are not told that the index is complete.
     pub fn announce(&self, mode: IndexMode) {
         self.shared.start_job(mode);
     }
@@ -172,7 +172,7 @@ impl Engine {
         self.shared.outliner.start(&self.shared);
     }
 
-    /// The background work's door bell; `None` where there is none.
+    /// Wakes the background work; `None` where it was not started.
     pub(crate) fn waker(&self) -> Option<Waker> {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         worker.as_ref().map(|(_, waker)| waker.clone())

@@ -16,12 +16,12 @@ const RANGES: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 /// The calls of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    calls: Mutex<BTreeMap<&'static str, Calls>>,
+    calls: Mutex<BTreeMap<&'static str, ToolCounts>>,
 }
 
 /// The calls of one tool.
 #[derive(Debug, Default, Clone)]
-struct Calls {
+struct ToolCounts {
     /// By their end: `ok`, or the code of a failure.
     by_outcome: BTreeMap<&'static str, u64>,
     within: [u64; RANGES.len()],
@@ -46,7 +46,7 @@ impl Metrics {
 impl Metrics {
     /// The page that a Prometheus server reads, in the text format 0.0.4.
     pub(crate) fn page(&self, engines: &[Arc<Engine>], version: &str, clock: &dyn WallClock) -> String {
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         page.family("dir2mcp_build_info", "gauge", "The version that runs.");
         page.row("dir2mcp_build_info", &[("version", version)], 1.0);
         if !engines.is_empty() {
@@ -60,11 +60,11 @@ impl Metrics {
 }
 
 #[derive(Default)]
-struct Page {
+struct MetricsPage {
     text: String,
 }
 
-impl Page {
+impl MetricsPage {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -82,7 +82,7 @@ impl Page {
         let _ = writeln!(self.text, " {value}");
     }
 
-    fn calls(&mut self, calls: &BTreeMap<&'static str, Calls>) {
+    fn calls(&mut self, calls: &BTreeMap<&'static str, ToolCounts>) {
         let name = "dir2mcp_tool_calls_total";
         self.family(name, "counter", "Tool calls by tool and outcome (ok, or an error code).");
         for (tool, calls) in calls {
@@ -155,7 +155,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.record("searchFiles", "ok", Duration::from_millis(3));
         metrics.record("searchFiles", "FORBIDDEN", Duration::from_secs(60));
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         page.calls(&metrics.calls.lock().unwrap());
         for line in [
             "# TYPE dir2mcp_tool_calls_total counter",

@@ -1,4 +1,4 @@
-//! Searching one root. Whoever asks, a search is one [`SearchRequest`], and passages are found in one place.
+//! Searching one root. For every contract a search is one [`SearchRequest`], and passages are found in one place.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::files::shown_text;
 use crate::shared::Shared;
 use crate::view::FileView;
 
-/// One question, whoever asks it.
+/// One question, the same for all contracts.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
     pub text: String,

@@ -102,7 +102,7 @@ impl Shared {
         role.lock.is_none().then(|| role.holder.clone())
     }
 
-    /// Says that a job begins: its counts start at nothing, and whoever asks is not told that the index is complete.
+    /// Says that a job begins: its counts start at nothing, and callers are not told that the index is complete.
     pub(crate) fn start_job(&self, mode: IndexMode) {
         self.counters.start(worker::job_id(self.config.clock.as_ref()), mode);
         self.running.send_replace(true);

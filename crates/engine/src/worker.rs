@@ -195,7 +195,7 @@ struct Worker {
 enum End {
     /// The process stops, or said why it cannot go on.
     Done,
-    /// The root was away and is there again: everything begins anew.
+    /// The root was away and is there again: everything starts over.
     RootIsBack,
 }
 

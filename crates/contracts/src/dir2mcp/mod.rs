@@ -46,7 +46,7 @@ impl ContractSet for Dir2mcp {
     fn tools(&self, services: &Services) -> Vec<Tool> {
         let Some(engine) = services.engine() else { return Vec::new() };
         let log = services.workspace.audit_log(engine.state_dir(), engine.redactor());
-        let trail = AuditTrail { log, wait: AuditWait::Queued, names_caller: true, names_price: true };
+        let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: true };
         let frame = Frame { envelope: Arc::new(Bare), calls: Arc::clone(services.workspace.calls()), trail };
         vec![
             search::tool(&frame, engine, services.k_default),
