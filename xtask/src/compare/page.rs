@@ -198,9 +198,8 @@ fn quality_rows(sides: &[Option<Quality>]) -> Vec<Row> {
 }
 
 fn cost_rows(code: &Code) -> Vec<Row> {
-    let of = |value: &dyn Fn(&Side) -> Option<f64>| -> Vec<Option<f64>> {
-        code.sides.iter().map(|side| value(side)).collect()
-    };
+    let of =
+        |value: &dyn Fn(&Side) -> Option<f64>| -> Vec<Option<f64>> { code.sides.iter().map(value).collect() };
     let seconds = Duration::as_secs_f64;
     let lower = |label, cells, unit| row(label, Better::Lower, cells, unit);
     let scan = seconds(&code.scan);
