@@ -35,7 +35,7 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let formats = formats::measure(&peers, &work)?;
     let secrets = secrets::measure(&peers, &work)?;
     let installed: Vec<u64> = peers.iter().map(|peer| peer.installed()).collect();
-    let page = page::Page { versions, code, mixed, formats, secrets, installed }.text(&peers);
+    let page = page::Page { rounds, versions, code, mixed, formats, secrets, installed }.text(&peers);
     print!("{page}");
     if write {
         let file = workspace().join("docs/comparison.md");

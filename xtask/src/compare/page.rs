@@ -11,6 +11,8 @@ use super::peers::Peer;
 use super::secrets::{Secrets, Shown};
 
 pub(super) struct Page {
+    /// How often every program built its indexes.
+    pub rounds: usize,
     pub versions: Vec<String>,
     pub code: Code,
     pub mixed: Vec<Option<Quality>>,
@@ -69,8 +71,12 @@ impl Page {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let mut page = format!(
             "# How it compares\n\nFigures of dir2mcp beside programs that people use for the same purpose. `cargo xtask compare --write` measures them and \
-             writes this page: every program on the same files, in one run on {cores} cores, taking turns. Times are medians on a machine that also did other \
-             work, so compare columns, not machines. The best figure of a row is bold. [How each program was asked](#method) is at the end.\n\n"
+             writes this page: every program on the same files, in one run on {cores} cores, taking turns. Times of questions are medians, indexing was measured {} on a machine that also did other \
+             work, so compare columns, not machines. The best figure of a row is bold. [How each program was asked](#method) is at the end.\n\n",
+            match self.rounds {
+                1 => "once".to_owned(),
+                rounds => format!("{rounds} times (median)"),
+            }
         );
         let _ = writeln!(page, "| | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
         let _ = writeln!(page, "| version | {} |", self.versions.join(" | "));
@@ -192,9 +198,8 @@ fn quality_rows(sides: &[Option<Quality>]) -> Vec<Row> {
 }
 
 fn cost_rows(code: &Code) -> Vec<Row> {
-    let of = |value: &dyn Fn(&Side) -> Option<f64>| -> Vec<Option<f64>> {
-        code.sides.iter().map(|side| value(side)).collect()
-    };
+    let of =
+        |value: &dyn Fn(&Side) -> Option<f64>| -> Vec<Option<f64>> { code.sides.iter().map(value).collect() };
     let seconds = Duration::as_secs_f64;
     let lower = |label, cells, unit| row(label, Better::Lower, cells, unit);
     let scan = seconds(&code.scan);

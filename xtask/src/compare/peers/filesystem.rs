@@ -57,6 +57,6 @@ impl Peer for Filesystem {
         let mut read = |path: &String| {
             server.call("read_text_file", json!({ "path": site.folder.join(path) })).result.to_string()
         };
-        Ok(Some(paths.iter().map(|path| read(path)).collect()))
+        Ok(Some(paths.iter().map(&mut read).collect()))
     }
 }
