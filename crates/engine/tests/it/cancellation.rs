@@ -1,24 +1,29 @@
-//! A call that nobody waits for any more stops its work between two phases.
+//! A call that was given up stops its work between two phases.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use engine::{Call, Deadline, DocumentReader, Engine, EngineConfig, Workspace};
 use extract::archive::{Entry, Walked};
 use extract::{Extraction, Format};
 use ingest::Archive;
-use model::{Caller, EmbedError, Embedder, ErrorCode, IndexKind};
+use model::{Caller, EmbeddingProvider, ErrorCode, IndexKind, LocalEmbedder};
 use testkit::Folder;
 use tokio::runtime::Runtime;
 
 use crate::world::{Gate, GateKeeper, NoMeaning, config, index, open, query};
 
-/// Embeds what is indexed, and holds the first question at the gate.
+/// Holds a question at the gate, and counts what is embedded later: a search compares the names of files with the question
+/// when its candidates are known.
 #[derive(Debug)]
-struct GatedEmbedder(Arc<Gate>);
+struct GatedEmbedder {
+    gate: Arc<Gate>,
+    later: AtomicUsize,
+}
 
-impl Embedder for GatedEmbedder {
+impl LocalEmbedder for GatedEmbedder {
     fn model(&self, kind: IndexKind) -> &str {
         NoMeaning.model(kind)
     }
@@ -27,61 +32,80 @@ impl Embedder for GatedEmbedder {
         NoMeaning.dimensions(kind)
     }
 
-    fn embed(&self, kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        if texts.iter().any(|text| text.contains("lighthouse keeper")) {
-            self.0.pass();
-        }
-        NoMeaning.embed(kind, texts)
+    fn embed(&self, _: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        self.later.fetch_add(1, SeqCst);
+        vec![one_direction(); texts.len()]
     }
 
-    fn is_costly(&self) -> bool {
-        false
+    fn embed_query(&self, _: IndexKind, _: &str) -> Vec<f32> {
+        self.gate.pass();
+        one_direction()
     }
+}
+
+fn one_direction() -> Vec<f32> {
+    vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 }
 
 fn folder() -> Folder {
     Folder::from("//- a.md\nThe lighthouse has a keeper.\n//- a.rs\nfn lighthouse() {}\n")
 }
 
-/// Asks, does something meanwhile, and says how often the gate was passed once no thread works any more.
-fn asked(call: Call, meanwhile: impl FnOnce(&GateKeeper, &Call)) -> (ErrorCode, usize) {
+/// Asks, does something meanwhile, and says how the call ended and how often something was embedded after the question, once
+/// no thread works any more.
+fn asked(call: Call, meanwhile: impl FnOnce(&GateKeeper, &Call)) -> (Option<ErrorCode>, usize) {
     let folder = folder();
     index(&open(folder.path(), &folder.state()));
     let keeper = Gate::closed();
-    let embedder = Arc::new(GatedEmbedder(Arc::clone(&keeper.gate)));
-    let engine = Arc::new(Engine::open(config(folder.path(), &folder.state()), embedder).unwrap());
+    let embedder = Arc::new(GatedEmbedder { gate: Arc::clone(&keeper.gate), later: AtomicUsize::new(0) });
+    let embedding = EmbeddingProvider::Local(Arc::clone(&embedder) as _);
+    let engine = Arc::new(Engine::open(config(folder.path(), &folder.state()), embedding).unwrap());
+    embedder.later.store(0, SeqCst);
     let runtime = Runtime::new().unwrap();
     let waiting = {
         let (engine, call) = (Arc::clone(&engine), call.clone());
         runtime.spawn(async move { engine.search(&call, query("lighthouse keeper").into()).await })
     };
     meanwhile(&keeper, &call);
-    let failure = runtime.block_on(waiting).unwrap().unwrap_err();
-    keeper.open();
+    let is_abandoned = call.cancel.is_cancelled() || call.deadline.is_some();
+    if !is_abandoned {
+        keeper.open();
+    }
+    let outcome = runtime.block_on(waiting).unwrap();
+    if is_abandoned {
+        keeper.open();
+    }
     // A runtime that ends waits for the work of its blocking threads.
     drop(runtime);
-    (failure.code, keeper.passed())
+    (outcome.err().map(|failure| failure.code), embedder.later.load(SeqCst))
 }
 
 #[test]
-fn a_cancelled_search_asks_no_second_index() {
-    let (code, passed) = asked(Call::cli("test"), |keeper, call| {
+fn a_search_that_is_waited_for_looks_into_the_indices() {
+    let (code, later) = asked(Call::cli("test"), |keeper, _| keeper.wait());
+    assert_eq!(code, None);
+    assert!(later > 0, "no name of a file was compared");
+}
+
+#[test]
+fn a_cancelled_search_looks_into_no_index() {
+    let (code, later) = asked(Call::cli("test"), |keeper, call| {
         keeper.wait();
         call.cancel.cancel();
     });
-    assert_eq!(code, ErrorCode::Cancelled);
-    assert_eq!(passed, 1, "the other index was not asked any more");
+    assert_eq!(code, Some(ErrorCode::Cancelled));
+    assert_eq!(later, 0, "the indices were asked although the call was cancelled");
 }
 
 #[test]
-fn a_search_whose_time_is_over_asks_no_second_index() {
+fn a_search_whose_time_is_over_looks_into_no_index() {
     // Deadlines are of the runtime's clock, which any runtime can tell.
     let call = Runtime::new().unwrap().block_on(async {
         Call { deadline: Some(Deadline::after(Duration::from_millis(1))), ..Call::cli("test") }
     });
-    let (code, passed) = asked(call, |_, _| {});
-    assert_eq!(code, ErrorCode::Timeout);
-    assert!(passed <= 1);
+    let (code, later) = asked(call, |_, _| {});
+    assert_eq!(code, Some(ErrorCode::Timeout));
+    assert_eq!(later, 0);
 }
 
 /// Holds the first document at the gate.
@@ -118,11 +142,11 @@ fn a_cancelled_refresh_that_the_call_itself_makes_reads_no_further_file() {
         reader: Arc::new(GatedReader(Arc::clone(&keeper.gate))),
         ..config(folder.path(), &folder.state())
     };
-    let engine = Arc::new(Engine::open(config, Arc::new(NoMeaning)).unwrap());
+    let engine = Arc::new(Engine::open(config, NoMeaning.into()).unwrap());
     let workspace = Workspace::new(Arc::clone(&engine), Vec::new());
     let view =
         Arc::new(engine::FileView::new(vec![".pdf".into()], vec![], (1 << 20, 1 << 20), true).unwrap());
-    let call = Call { caller: Caller::Stdio, ..Call::cli("test") };
+    let call = Call { caller: Caller::stdio(), ..Call::cli("test") };
     let runtime = Runtime::new().unwrap();
     let waiting = {
         let (engine, call, state) = (Arc::clone(&engine), call.clone(), folder.state());

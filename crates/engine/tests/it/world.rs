@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::{
-    Call, ChunkOptions, Engine, EngineConfig, EventSink, InProcess, ModelNames, SearchAnswer, Weights,
+    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ModelNames, SearchAnswer, Weights,
 };
-use model::{EmbedError, Embedder, Failure, Filter, IndexChoice, IndexKind, IndexMode, Query, WallClock};
-use policy::PolicyConfig;
+use model::{Failure, Filter, IndexChoice, IndexKind, IndexMode, LocalEmbedder, Query, WallClock};
 
 /// Noon of the first of March 2026.
 pub(crate) const NOON: u64 = 1_772_366_400;
@@ -30,14 +29,10 @@ pub(crate) fn config(root: &Path, state: &Path) -> EngineConfig {
     EngineConfig {
         root: root.to_owned(),
         state_dir: state.to_owned(),
-        policy: PolicyConfig::default(),
-        gitignore: true,
+        rules: IngestRules { archives: None, ..IngestRules::default() },
         watch: false,
         threads: 1,
-        chunking: ChunkOptions::default(),
         reader: Arc::new(InProcess::default()),
-        pdf: true,
-        archives: None,
         oversample: 5,
         weights: Weights::default(),
         generate_answer: true,
@@ -55,7 +50,7 @@ pub(crate) fn config(root: &Path, state: &Path) -> EngineConfig {
 }
 
 pub(crate) fn open(root: &Path, state: &Path) -> Engine {
-    Engine::open(config(root, state), Arc::new(NoMeaning)).unwrap_or_else(|error| panic!("{error}"))
+    Engine::open(config(root, state), NoMeaning.into()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn quiet() -> EventSink {
@@ -87,7 +82,7 @@ pub(crate) async fn found(engine: &Engine, text: &str) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct NoMeaning;
 
-impl Embedder for NoMeaning {
+impl LocalEmbedder for NoMeaning {
     fn model(&self, _: IndexKind) -> &str {
         "none"
     }
@@ -96,12 +91,8 @@ impl Embedder for NoMeaning {
         8
     }
 
-    fn embed(&self, _: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(vec![vec![0.0; 8]; texts.len()])
-    }
-
-    fn is_costly(&self) -> bool {
-        false
+    fn embed(&self, _: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        vec![vec![0.0; 8]; texts.len()]
     }
 }
 
