@@ -1,7 +1,8 @@
-"""What the bench asks of semble.
+"""What the measurements ask of semble.
 
-    drive.py convert FOLDER       WordLlama's table, out of its wheel, as a Model2Vec folder that semble can load
-    drive.py search TREE COUNT    answers queries in process, one per line of standard input; prints what each took
+    drive.py convert FOLDER              WordLlama's table, out of its wheel, as a Model2Vec folder that semble can load
+    drive.py search TREE COUNT CONTENT   answers queries in process, one per line of standard input; prints a line of JSON
+                                         with what the index holds, then one per query with what was found and what it took
 
 semble's own table is downloaded from a model hub; WordLlama's lies in its package and has the same form: one vector per
 token, the mean of a text's vectors normalised.
@@ -26,26 +27,31 @@ def convert(folder):
     model.save_pretrained(folder)
 
 
-def search(tree, count):
+def search(tree, count, content):
     from semble import ContentType, SembleIndex
 
-    index = SembleIndex.from_path(tree, content=list(ContentType))
+    content = list(ContentType) if content == "all" else [ContentType(content)]
+    index = SembleIndex.from_path(tree, content=content)
     if not index.loaded_from_disk:
         sys.exit("there is no index to load")
-    took = []
-    for query in sys.stdin.read().splitlines():
-        started = time.perf_counter_ns()
-        cpu = time.process_time_ns()
-        index.search(query, top_k=count)
-        took.append([time.perf_counter_ns() - started, time.process_time_ns() - cpu])
-    json.dump({"files": index.stats.indexed_files, "chunks": index.stats.total_chunks, "took": took}, sys.stdout)
+    tell({"files": index.stats.indexed_files, "chunks": index.stats.total_chunks})
+    for query in sys.stdin:
+        started, cpu = time.perf_counter_ns(), time.process_time_ns()
+        results = index.search(query.rstrip("\n"), top_k=count)
+        wall, cpu = time.perf_counter_ns() - started, time.process_time_ns() - cpu
+        found = [{"path": result.chunk.file_path, "text": result.chunk.content} for result in results]
+        tell({"wall": wall, "cpu": cpu, "found": found})
+
+
+def tell(facts):
+    print(json.dumps(facts), flush=True)
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["convert", folder]:
             convert(folder)
-        case ["search", tree, count]:
-            search(tree, int(count))
+        case ["search", tree, count, content]:
+            search(tree, int(count), content)
         case _:
             sys.exit(__doc__)

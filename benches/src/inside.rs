@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Call, ChunkOptions, Engine, EngineConfig, ModelNames, Weights};
+use engine::{Call, Engine, EngineConfig, IngestRules, ModelNames, SystemClock, Weights};
 use model::{Filter, IndexChoice, IndexKind, Query};
-use policy::PolicyConfig;
 use providers::local::TableEmbedder;
 
 use crate::measure::{cpu_of_this, milliseconds, quantile};
@@ -70,14 +69,15 @@ pub(crate) fn search(root: &Path, state: &Path, queries: &[String]) -> Result<To
 fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) -> Result<Took, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(crate::text)?;
     let config = EngineConfig { weights, ..config(root, state) };
-    let engine = Engine::open(config, Arc::new(TableEmbedder)).map_err(|e| e.to_string())?;
+    let engine = Engine::open(config, TableEmbedder.into()).map_err(|e| e.to_string())?;
     let call = Call::cli("search");
     let mut took = Took::default();
     let mut answers = DefaultHasher::new();
     for (round, text) in queries.iter().enumerate() {
         let query = Query { text: text.clone(), k: 10, index: IndexChoice::Auto, filter: Filter::default() };
         let (started, cpu) = (Instant::now(), cpu_of_this());
-        let answer = runtime.block_on(engine.search(&call, query)).map_err(|failure| failure.to_string())?;
+        let answer =
+            runtime.block_on(engine.search(&call, query.into())).map_err(|failure| failure.to_string())?;
         let (wall, cpu) = (started.elapsed(), cpu_of_this().saturating_sub(cpu));
         for hit in answer.hits.iter() {
             (&hit.rel_path, &hit.snippet, hit.score.to_bits()).hash(&mut answers);
@@ -97,18 +97,14 @@ fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) 
 /// The defaults of the configuration; what concerns indexing is not used.
 fn config(root: &Path, state: &Path) -> EngineConfig {
     let embedder = TableEmbedder;
-    let model = |kind| model::Embedder::model(&embedder, kind).to_owned();
+    let model = |kind| model::LocalEmbedder::model(&embedder, kind).to_owned();
     EngineConfig {
         root: root.to_owned(),
         state_dir: state.to_owned(),
-        policy: PolicyConfig::default(),
-        gitignore: true,
+        rules: IngestRules { archives: None, ..IngestRules::default() },
         watch: false,
         threads: 1,
         reader: std::sync::Arc::new(engine::InProcess::default()),
-        pdf: true,
-        archives: None,
-        chunking: ChunkOptions::default(),
         oversample: 5,
         weights: Weights::default(),
         generate_answer: false,
@@ -120,7 +116,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
             stt_model: String::new(),
             chat: String::new(),
         },
-        metrics: Arc::default(),
+        clock: Arc::new(SystemClock),
         read_only: true,
     }
 }

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use figures::Report;
 use page::Page;
-use peers::Semble;
+use testkit::Semble;
 
 /// What all measurements share.
 struct Setting {

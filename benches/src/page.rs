@@ -77,10 +77,10 @@ impl Page {
     pub(crate) fn text(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let mut text = format!(
-            "# Performance\n\nMade by `cargo xtask bench --write` (beside semble: `--peers`, growth: `--growth`, another tree: \
-             `--tree PATH`, one part: `--only NAME`) on {cores} cores. A part that is measured alone replaces its own figures; those of one part are of one \
-             run. CPU time is user and system time of the process; a ratio compares with the named program on the same \
-             files in the same run. Wall times are of a machine that also did other work.\n\n{TREE}{}.\n\n{HEAD}\n{RULE}\n",
+            "# Performance\n\nMeasured by `cargo xtask bench --write` on {cores} cores (`--peers` adds semble, `--growth` large folders; `--tree PATH` measures \
+             another tree, `--only NAME` one part, whose figures replace the old ones). Figures of one part come from one run. CPU time is the user and \
+             system time of the process; a ratio compares with the named program on the same files in the same run. Wall times are from a machine \
+             that was also doing other work.\n\n{TREE}{}.\n\n{HEAD}\n{RULE}\n",
             self.tree
         );
         for row in &self.rows {

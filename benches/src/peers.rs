@@ -2,12 +2,12 @@
 //! the same queries.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Client, Era, Folder, Program};
+use testkit::{Client, Era, Folder, Program, Semble};
 
 use crate::figures::Report;
 use crate::inside::{self, Took};
@@ -19,17 +19,8 @@ const QUERIES: usize = 700;
 const WARMING: usize = 100;
 const FIRST: &str = "connection timeout";
 const MARK: &str = "xylophonistedited";
-
-/// Where `cargo xtask` has put semble.
-#[derive(Debug)]
-pub(crate) struct Semble {
-    /// `bin` of its virtual environment.
-    pub programs: PathBuf,
-    /// `drive.py`.
-    pub script: PathBuf,
-    /// The Model2Vec folder.
-    pub model: PathBuf,
-}
+/// All kinds of files, as ours.
+const CONTENT: &str = "all";
 
 /// One side's figures.
 struct Side {
@@ -51,7 +42,7 @@ pub(crate) fn measure(setting: &Setting, semble: &Semble, report: &mut Report) -
     let cache = folder.outside().join("semble");
     let state = folder.outside().join("state");
     let program = Program::new(&setting.binary, &folder).state_dir(&state);
-    let peer = |query: &str| semble.search(folder.path(), &cache, query);
+    let peer = |query: &str| semble.search(folder.path(), &cache, query, CONTENT);
 
     // By turns, so that what else the machine does falls on both.
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -71,7 +62,7 @@ pub(crate) fn measure(setting: &Setting, semble: &Semble, report: &mut Report) -
     let sizes = (size_of(&state), size_of(&cache));
     let first =
         (best(3, || run(&mut program.command(&["search", FIRST])))?, best(3, || run(&mut peer(FIRST)))?);
-    let (their_contents, their_took) = semble.answer(folder.path(), &cache, &queries)?;
+    let (their_contents, their_took) = answer(semble, folder.path(), &cache, &queries)?;
     let our_took = inside::search(folder.path(), &state, &queries)?;
     let over_http = over_http(&program, &queries);
 
@@ -116,53 +107,32 @@ pub(crate) fn measure(setting: &Setting, semble: &Semble, report: &mut Report) -
         "",
         &format!("{:.0} MB and {:.0} MB", megabytes(ours.index.memory), megabytes(theirs.index.memory)),
     );
-    report.section(table(&semble.version()?, ours, theirs, over_http));
+    report.section(table(&semble.version().map_err(crate::text)?, ours, theirs, over_http));
     Ok(())
 }
 
-impl Semble {
-    fn command(&self, program: &str, cache: &Path) -> Command {
-        let mut command = Command::new(self.programs.join(program));
-        command.env("SEMBLE_MODEL_NAME", &self.model).env("SEMBLE_CACHE_LOCATION", cache);
-        // Nothing is asked of a hub.
-        command.env("HF_HUB_OFFLINE", "1").stderr(Stdio::null());
-        command
+/// What it holds, and what each query takes in its own process.
+fn answer(semble: &Semble, tree: &Path, cache: &Path, queries: &[String]) -> Result<(String, Took), String> {
+    let input = cache.join("queries");
+    std::fs::write(&input, queries.join("\n")).map_err(crate::text)?;
+    let output = semble
+        .answers(tree, cache, 10, CONTENT)
+        .stdin(std::fs::File::open(&input).map_err(crate::text)?)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(crate::text)?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let told: Vec<Value> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(|error| error.to_string()))
+        .collect::<Result<_, _>>()?;
+    let (held, answers) = told.split_first().ok_or("semble told nothing")?;
+    let mut took = Took::default();
+    for each in answers.iter().skip(WARMING) {
+        took.wall.push(Duration::from_nanos(each["wall"].as_u64().unwrap_or(0)));
+        took.cpu.push(Duration::from_nanos(each["cpu"].as_u64().unwrap_or(0)));
     }
-
-    /// Its command line: brings the index up to date, answers, keeps the index.
-    fn search(&self, tree: &Path, cache: &Path, query: &str) -> Command {
-        let mut command = self.command("semble", cache);
-        command.args(["search", query]).arg(tree).args(["--content", "all"]);
-        command
-    }
-
-    fn version(&self) -> Result<String, String> {
-        let output = self.command("semble", &self.model).arg("--version").output().map_err(crate::text)?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    }
-
-    /// What it holds, and what each query takes in its own process.
-    fn answer(&self, tree: &Path, cache: &Path, queries: &[String]) -> Result<(String, Took), String> {
-        let input = cache.join("queries");
-        std::fs::write(&input, queries.join("\n")).map_err(crate::text)?;
-        let output = self
-            .command("python", cache)
-            .arg(&self.script)
-            .arg("search")
-            .arg(tree)
-            .arg("10")
-            .stdin(std::fs::File::open(&input).map_err(crate::text)?)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(crate::text)?;
-        let told: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
-        let mut took = Took::default();
-        for each in told["took"].as_array().into_iter().flatten().skip(WARMING) {
-            took.wall.push(Duration::from_nanos(each[0].as_u64().unwrap_or(0)));
-            took.cpu.push(Duration::from_nanos(each[1].as_u64().unwrap_or(0)));
-        }
-        Ok((format!("{} files, {} chunks", told["files"], told["chunks"]), took))
-    }
+    Ok((format!("{} files, {} chunks", held["files"], held["chunks"]), took))
 }
 
 /// Median and 99th percentile of ours with everything that a client sees.

@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use index::{Access, Batch, DocChange, Index, NewRep, Open, Snapshot};
+use index::{Access, Batch, DocChange, Index, Open, Snapshot};
 use model::filter::{Admit, DocumentFacts, Verdict};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, Embedder, Heading, IndexKind, Ranked, RepType,
-    SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, Heading, IndexKind, LocalEmbedder, Ranked, RepType,
+    Representation, SourceType, Span,
 };
 use providers::local::TableEmbedder;
 
@@ -36,7 +35,7 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<(), Stri
     let index = Index::open(Open {
         dir,
         access: Access::Writer,
-        embedder: Arc::new(TableEmbedder),
+        embedding: TableEmbedder.into(),
         root: "passages".to_owned(),
     })
     .map_err(|error| error.to_string())?;
@@ -185,7 +184,7 @@ impl Text {
             .collect();
         let step = (comments.len() / QUESTIONS).max(1);
         let questions = comments.iter().step_by(step).take(QUESTIONS);
-        questions.filter_map(|text| TableEmbedder.embed_query(IndexKind::Code, text).ok()).collect()
+        questions.map(|text| TableEmbedder.embed_query(IndexKind::Code, text)).collect()
     }
 }
 
@@ -223,21 +222,22 @@ fn document(rows: &mut usize, passages: &mut impl Iterator<Item = String>) -> Op
         return None;
     }
     *rows += chunks.len();
-    Some(DocChange::Put {
+    let representation = Representation {
+        rep_type: RepType::RawText,
+        rep_hash: hash(&path),
+        meta_json: "{}".to_owned(),
+        chunks,
+        produced: None,
+    };
+    let document = Document {
         source: SourceType::File,
         doc_type: DocType::Code,
         size: 0,
         mtime_ns: 0,
         inode: 0,
         content_hash: Some(hash(&path)),
-        status: DocStatus::Ok,
-        error: None,
-        rep: Some(NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: hash(&path),
-            meta_json: "{}".to_owned(),
-            chunks,
-        }),
+        reason: None,
         path,
-    })
+    };
+    Some(DocChange::Put { document, representations: vec![representation] })
 }

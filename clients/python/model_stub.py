@@ -1,22 +1,29 @@
-"""A stand-in for a model's API: it asks an agent for one call of a search tool, and writes down what the agent offered and
-what came back.
+"""A stand-in for a model's API: it asks an agent to call one tool after the other, and writes down what the agent offered
+and what came back.
 
-Speaks as much of Anthropic's Messages and OpenAI's Responses, both streamed, as an agent needs for one turn.
-Usage: model_stub.py RECORD_FILE; prints its port on the first line.
+Speaks as much of Anthropic's Messages and OpenAI's Responses, both streamed, as an agent needs for that.
+Usage: model_stub.py CALLS_FILE RECORD_FILE; prints its port on the first line. The calls are a list of pairs: the name that
+a tool is published under, and its arguments.
 """
 
 import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-RECORD = sys.argv[1]
-QUERY = {"query": "renew_lease", "k": 1}
-seen = {"tools": [], "results": []}
+with open(sys.argv[1], encoding="utf-8") as file:
+    CALLS = json.load(file)
+RECORD = sys.argv[2]
+seen = {"tools": [], "answers": {}}
 
 
 def wanted(names):
-    """The search tool of the server under test, by whatever name the agent gives it."""
-    return next((name for name in names if name.endswith("search") and "dir2mcp" in name), None)
+    """The next tool to call: the number of the call, and whatever name the agent gives the tool."""
+    for number, (tool, _) in enumerate(CALLS):
+        ending = tool.replace(".", "_")
+        name = next((name for name in names if name.endswith(ending)), None)
+        if name and tool not in seen["answers"]:
+            return number, name
+    return None
 
 
 def save():
@@ -25,8 +32,10 @@ def save():
 
 
 def note(names, results):
+    """`results` are pairs: the id of a call, which ends with its number, and what came back."""
     seen["tools"] = sorted(set(seen["tools"]) | set(names))
-    seen["results"] += results
+    for identifier, result in results:
+        seen["answers"][CALLS[int(identifier.rsplit("_", 1)[1])][0]] = result
     save()
 
 
@@ -36,12 +45,14 @@ def messages(body):
     results = []
     for message in body.get("messages", []):
         if isinstance(message["content"], list):
-            results += [part for part in message["content"] if part.get("type") == "tool_result"]
+            parts = [part for part in message["content"] if part.get("type") == "tool_result"]
+            results += [(part["tool_use_id"], part) for part in parts]
     note(names, results)
-    tool = wanted(names)
-    if tool and not results:
-        block = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(QUERY)}
+    call = wanted(names)
+    if call:
+        number, tool = call
+        block = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(CALLS[number][1])}
         reason = "tool_use"
     else:
         block, delta, reason = {"type": "text", "text": ""}, {"type": "text_delta", "text": "done"}, "end_turn"
@@ -70,11 +81,13 @@ def responses(body):
         if tool.get("name") and not tool.get("tools"):
             tools[tool["name"]] = (tool["name"], None)
     results = [item for item in body.get("input", []) if item.get("type") == "function_call_output"]
-    note(list(tools), results)
-    tool = wanted(tools)
-    if tool and not results:
+    note(list(tools), [(item["call_id"], item) for item in results])
+    call = wanted(tools)
+    if call:
+        number, tool = call
         name, space = tools[tool]
-        item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": name, "arguments": json.dumps(QUERY)}
+        item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name,
+                "arguments": json.dumps(CALLS[number][1])}
         if space:
             item["namespace"] = space
     else:

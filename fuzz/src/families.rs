@@ -24,6 +24,10 @@ pub(crate) const ALL: &[Family] = &[
     Family { name: "lang", variants: 256, run: outline },
     #[cfg(feature = "query")]
     Family { name: "query", variants: 1, run: ask },
+    #[cfg(feature = "http")]
+    Family { name: "headers", variants: 4, run: crate::headers::check },
+    #[cfg(feature = "mcp")]
+    Family { name: "messages", variants: 3, run: crate::messages::check },
 ];
 
 pub(crate) const OFFICE: [&str; 7] = ["x.docx", "x.pptx", "x.xlsx", "x.odt", "x.ods", "x.odp", "x.epub"];

@@ -12,6 +12,10 @@ mod build;
 mod cfb;
 mod check;
 mod families;
+#[cfg(feature = "http")]
+mod headers;
+#[cfg(feature = "mcp")]
+mod messages;
 mod seeds;
 
 use std::sync::OnceLock;

@@ -86,6 +86,33 @@ fn seeds(family: &str) -> Vec<(usize, Vec<u8>)> {
             .zip([0, 1, 2, 5, 7])
             .map(|(source, variant)| (variant, text(source)))
             .collect(),
+        "headers" => vec![
+            (0, text("localhost:8080")),
+            (0, text("[::1]:80")),
+            (0, text("a.example:8443\nevil@localhost")),
+            (1, text("http://localhost:5173")),
+            (1, text("https://a.example\nnull")),
+            (2, text("1.1.1.1, 198.51.100.1, 10.9.9.9")),
+            (2, text("[2001:db8::1]:443\n198.51.100.1:5000, ::ffff:10.0.0.1")),
+            (3, text("Bearer alpha")),
+            (3, text("bEARER   alpha \nBasic YWxwaGE=")),
+        ],
+        "messages" => {
+            let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"q":[1,-2.5e3,"\u00e9",null]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p"}}}"#;
+            let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"t","version":"1"}}}"#;
+            let steering = "MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/call\nMcp-Name: x\nAccept: application/json, text/event-stream";
+            vec![
+                (0, text(call)),
+                (0, text(r#"{"a":{"a":1},"b":[[],{}],"a ":"\ud83d\ude00"}"#)),
+                (1, text(hello)),
+                (1, text(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)),
+                (1, text(r#"{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"m"}}"#)),
+                (2, format!("{steering}\n\n{call}").into_bytes()),
+                (2, format!("Accept: application/json\n\n{hello}").into_bytes()),
+                (2, text("MCP-Session-Id: sess_x\nMCP-Protocol-Version: 2025-11-25\n\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}")),
+                (2, text("MCP-Protocol-Version: 2026-07-28\nMcp-Method: server/discover\n\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\"}")),
+            ]
+        }
         _ => vec![
             (0, text("contracts about \"vendor X\" from 2019-2021 in ppt or docx ext:pdf -draft path:src lang:rust since 2020")),
             (0, text("parse_header http::Server what is *.docx last year")),

@@ -1,14 +1,15 @@
 //! The official MCP conformance suite, twice: the scenarios that any server must pass against the product as it is
-//! shipped, and the whole of both requirement sets against a server that adds the suite's fixtures.
+//! shipped, and the whole of both requirement sets against an example of the `mcp` crate that wraps the product's server
+//! with the suite's fixtures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{Folder, Program};
+use testkit::{DEADLINE, Folder, Process, Program};
 
-use crate::process::{Profile, build, capture, target};
+use crate::process::{self, Profile, build, capture, cargo, target};
 use crate::tools::{self, Tools};
 
 /// Scenarios that need nothing but a server, by revision.
@@ -79,10 +80,10 @@ pub(crate) fn run() -> Result<(), String> {
     }
     drop(server);
 
-    let fixtures = Program::new(&binary, &folder).state_dir(&folder.outside().join("fixtures"));
-    let server = fixtures.serve(&["--auth", "none", "--conformance-fixtures"]);
+    let server = start_fixtures()?;
+    let url = server.next_line(DEADLINE).ok_or("the server with fixtures did not say where it is")?;
     for revision in REVISIONS {
-        let outcome = suite(&tools, &server.url(), &["--requirements", revision])?;
+        let outcome = suite(&tools, &url, &["--requirements", revision])?;
         let counts = outcome.counts(&[]);
         for failure in &counts.failures {
             println!("note {revision}: {failure}");
@@ -95,6 +96,13 @@ pub(crate) fn run() -> Result<(), String> {
         }
     }
     if failures.is_empty() { Ok(()) } else { Err(format!("conformance: {}", failures.join(", "))) }
+}
+
+/// The server with fixtures; its first line of output is its URL.
+fn start_fixtures() -> Result<Process, String> {
+    process::run(cargo().args(["build", "--quiet", "--workspace", "--example", "conformance"]))?;
+    let program = target().join("debug/examples/conformance");
+    Process::start(&mut Command::new(&program)).map_err(|error| format!("{}: {error}", program.display()))
 }
 
 struct Outcome {

@@ -7,9 +7,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testkit::{Client, Era, Folder, Program};
 
-use crate::Args;
 use crate::process::{Profile, build, capture, exists, list, workspace};
-use crate::tools;
+use crate::{Args, house, tools};
 
 pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let only_check = args.switch("--check");
@@ -48,6 +47,7 @@ fn generated() -> Result<Vec<(&'static str, String)>, String> {
     let mut client = program.stdio(&["--tools", "dir2mcp,repo,smart"]).connect(Era::Legacy);
     let tools = client.request("tools/list", json!({}));
     Ok(vec![
+        ("ARCHITECTURE.md", house::architecture_page()?),
         ("docs/tools.md", tools_page(tools.result())),
         ("docs/command-line.md", command_line_page(&program)?),
         ("docs/configuration.md", printed(&program, &["config", "print", "--reference"])?),

@@ -8,7 +8,7 @@ use crate::Args;
 use crate::process::{cargo, list, run, target, workspace};
 
 /// Each family, with the feature that compiles it.
-const FAMILIES: [(&str, Option<&str>); 11] = [
+const FAMILIES: [(&str, Option<&str>); 13] = [
     ("pdf", None),
     ("office", None),
     ("xls", None),
@@ -20,6 +20,8 @@ const FAMILIES: [(&str, Option<&str>); 11] = [
     ("redact", None),
     ("lang", Some("lang")),
     ("query", Some("query")),
+    ("headers", Some("http")),
+    ("messages", Some("mcp")),
 ];
 
 /// An input may take this much; more is a finding.
@@ -47,7 +49,7 @@ pub(crate) fn run_families(args: &mut Args) -> Result<(), String> {
     match found.as_slice() {
         [] => Ok(()),
         found => Err(format!(
-            "inputs that must not be: {}. FUZZ_UNWRAP=FILE keeps the document that one stands for; a small one \
+            "inputs that must not be: {}. FUZZ_UNWRAP=FILE keeps the document that one means; a small one \
              belongs into crates/extract/tests/findings",
             found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
         )),

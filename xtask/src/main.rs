@@ -3,9 +3,11 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
 
+mod advisories;
 mod agents;
 mod bench;
 mod clients;
+mod compare;
 mod conformance;
 mod crash;
 mod damage;
@@ -14,6 +16,7 @@ mod documents;
 mod edits;
 mod eval;
 mod fuzz;
+mod house;
 mod licences;
 mod load;
 mod outlines;
@@ -28,6 +31,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
+DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
+
   test [--list] [--only NAME]...   everything: format, lints, licences, tests, conformance,
                                    real clients, docs
   tools                            install what the external suites need, into target/tools
@@ -35,6 +40,7 @@ cargo xtask COMMAND
   clients                          the Python and TypeScript clients and the inspector against it
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
                                    that `connect` wrote for it (installs 1 GB)
+  advisories                       known vulnerabilities among the dependencies (needs cargo-deny and the network)
   docs [--check]                   write the generated reference pages, or check that they are current
   crash [--kills N] [--files N] [--seed N]
                                    kill -9 while indexing (default 200 times), then compare with a clean build
@@ -50,6 +56,8 @@ cargo xtask COMMAND
   bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|watched|growth]... [--write]
                                    measure speed as ratios; --peers beside semble, --growth with large folders;
                                    --write puts them in docs/performance.md
+  compare [--rounds N] [--write]   dir2mcp beside ripgrep, semble, codegraph, recoll and the MCP filesystem server: what they
+                                   find, cost, read and show (installs 700 MB); --write puts it in docs/comparison.md
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md
@@ -58,11 +66,15 @@ cargo xtask COMMAND
                                    is needed; --write puts the figures in eval/everyday/results.md
   documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs
                                    with what pdftotext reads; the tables are printed
+  documents --pdfs [--verbose] [--write]
+                                   public PDFs of Debian packages (fetched, 300 MB) against pdftotext; --write puts
+                                   the figures in docs/documents.md
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
                                    office xls rtf html mail text archive redact lang query
   secrets [--packages FOLDER] [--write]
                                    how many credentials and personal data are found, missed and mistaken, on labelled
                                    lines and on real packages; --write puts the figures in docs/security-figures.md
+  names                            type names that are declared in several modules
   outlines ast FOLDER...           Python outlines against CPython's own ast
   outlines ctags LANGUAGE=FOLDER...
                                    outlines against universal-ctags
@@ -78,6 +90,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),
         "docs" => docs::run(&mut args),
         "crash" => crash::run(&mut args),
@@ -86,9 +99,11 @@ fn main() -> ExitCode {
         "sessions" => sessions::run(&mut args),
         "load" => load::run(&mut args),
         "bench" => bench::run(&mut args),
+        "compare" => compare::run(&mut args),
         "eval" => eval::run(&mut args),
         "documents" => documents::run(&mut args),
         "fuzz" => fuzz::run_families(&mut args),
+        "names" => house::check_names(),
         "outlines" => outlines::run(&mut args),
         "secrets" => secrets::run_figures(&mut args),
         "" | "help" | "--help" | "-h" => {

@@ -25,21 +25,18 @@ pub(crate) fn run_figures(args: &mut Args) -> Result<(), String> {
         None => fetched(&target().join("tools").join("secrets"))?,
     };
     let out = target().join("secrets-figures.md");
-    let mut test = cargo();
-    test.args([
-        "test",
+    let mut example = cargo();
+    example.args([
+        "run",
         "--quiet",
         "--release",
         "-p",
         "dir2mcp-policy",
-        "--test",
-        "it",
+        "--example",
+        "security_figures",
         "--",
-        "--ignored",
-        "--exact",
     ]);
-    test.arg("figures::figures").env("DIR2MCP_PACKAGES", &folder).env("DIR2MCP_FIGURES", &out);
-    run(&mut test)?;
+    run(example.arg(&folder).arg(&out))?;
     let measured = fs::read_to_string(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     println!("{measured}");
     println!("What was hit, line by line: {}", out.with_extension("tsv").display());

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use testkit::Semble;
+
 use crate::process::{exists, list, run, target, workspace};
 
 /// Where the tools are.
@@ -51,7 +53,7 @@ pub(crate) fn install_agents() -> Result<Agents, String> {
 }
 
 /// Installs the packages of a list and returns where they are.
-fn npm(folder: &Path, package: &Path) -> Result<PathBuf, String> {
+pub(crate) fn npm(folder: &Path, package: &Path) -> Result<PathBuf, String> {
     unless_stamped(folder, package, || {
         if !exists("npm") {
             apt("npm")?;
@@ -102,16 +104,6 @@ pub(crate) fn install_trees() -> Result<Trees, String> {
         run(install.arg("--requirement").arg(&pinned))
     })?;
     Ok(Trees { one, large: folder.join("packages") })
-}
-
-/// The peer that the bench measures beside us.
-pub(crate) struct Semble {
-    /// `bin` of its virtual environment.
-    pub programs: PathBuf,
-    /// What the bench runs in it.
-    pub script: PathBuf,
-    /// The embedding table it is given: its own has to be downloaded from a model hub.
-    pub model: PathBuf,
 }
 
 pub(crate) fn install_semble() -> Result<Semble, String> {

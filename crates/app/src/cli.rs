@@ -155,7 +155,7 @@ Examples:
   dir2mcp trust                       Trust the config file of the current folder, as it is now
   dir2mcp trust ~/src/app             The same for another folder
   dir2mcp trust --list                Every file that is trusted
-  dir2mcp trust --remove ~/src/app    Trust it no longer")]
+  dir2mcp trust --remove ~/src/app    Stop trusting it")]
     Trust(TrustArgs),
     /// Connect a client: show what to do, write its configuration, or take it back
     #[command(after_help = "\
@@ -289,9 +289,6 @@ pub(crate) struct UpArgs {
     pub x402_tools_call_enabled: Option<bool>,
     #[command(flatten)]
     pub repo: RepoArgs,
-    /// Adds the fixtures of the MCP conformance suite
-    #[arg(long, hide = true)]
-    pub conformance_fixtures: bool,
 }
 
 /// What the repository tools may show; over `repo_mcp.toml` and the config file.
@@ -343,9 +340,6 @@ pub(crate) struct StdioArgs {
     pub tool_names: Option<String>,
     #[command(flatten)]
     pub repo: RepoArgs,
-    /// Adds the fixtures of the MCP conformance suite
-    #[arg(long, hide = true)]
-    pub conformance_fixtures: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -453,7 +447,7 @@ impl QueryArgs {
     pub(crate) fn query(&self, text: &str, k_default: usize) -> Result<Query, Exit> {
         let refuse = |code, message: String| Err(Exit::from(Failure::new(code, message)));
         if text.trim().is_empty() {
-            return refuse(ErrorCode::MissingField, "the question is empty".into());
+            return refuse(ErrorCode::MissingField, "the query is empty".into());
         }
         let k = match self.k {
             None => k_default,
@@ -509,7 +503,7 @@ pub(crate) struct TrustArgs {
     /// List the trusted files
     #[arg(long, conflicts_with_all = ["folder", "remove"])]
     pub list: bool,
-    /// Trust the folder's files no longer
+    /// Stop trusting the folder's files
     #[arg(long)]
     pub remove: bool,
 }
@@ -549,8 +543,7 @@ mod tests {
             arguments.filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
         let known: BTreeSet<String> =
             TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
-        let own =
-            ["--force-insecure", "--conformance-fixtures", "--x402-facilitator-token"].map(String::from);
+        let own = ["--force-insecure", "--x402-facilitator-token"].map(String::from);
         assert_eq!(flags, known.into_iter().chain(own).collect());
     }
 

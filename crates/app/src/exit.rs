@@ -62,17 +62,21 @@ impl Exit {
     }
 
     pub(crate) fn ingest(message: impl Into<String>) -> Exit {
-        Exit::new(ExitCode::IngestFailed, "INGEST_FAILED", message)
+        Exit::new(ExitCode::IngestFailed, ErrorCode::IngestFailed.as_str(), message)
     }
 
     /// Indexing in the background cannot go on.
-    pub(crate) fn fatal(code: &'static str, message: impl Into<String>) -> Exit {
-        if code == engine::ROOT_INACCESSIBLE {
-            return Exit::new(ExitCode::RootInaccessible, code, message)
-                .hint("Run `dir2mcp up` again where the directory is now.");
-        }
-        let exit = if code == engine::INGEST_FAILED { ExitCode::IngestFailed } else { ExitCode::IndexFailed };
-        Exit::new(exit, code, message).hint("Run `dir2mcp up` again; what is missing then is indexed anew.")
+    pub(crate) fn fatal(code: ErrorCode, message: impl Into<String>) -> Exit {
+        let exit = match code {
+            ErrorCode::RootInaccessible => {
+                return Exit::new(ExitCode::RootInaccessible, code.as_str(), message)
+                    .hint("Run `dir2mcp up` again where the directory is now.");
+            }
+            ErrorCode::IngestFailed => ExitCode::IngestFailed,
+            _ => ExitCode::IndexFailed,
+        };
+        Exit::new(exit, code.as_str(), message)
+            .hint("Run `dir2mcp up` again; what is missing then is indexed anew.")
     }
 
     pub(crate) fn generic(message: impl Into<String>) -> Exit {

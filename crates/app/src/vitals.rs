@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use engine::smart::Roots;
+use engine::Workspace;
 
-pub(crate) struct Vitals(pub Arc<Roots>);
+pub(crate) struct Vitals(pub Arc<Workspace>);
 
 impl dir2mcp_http::Vitals for Vitals {
     fn is_ready(&self) -> bool {
-        self.0.engines().iter().all(|engine| engine.is_built())
+        self.0.is_built()
     }
 
     fn metrics(&self) -> String {
-        engine::metrics_page(self.0.engines(), env!("CARGO_PKG_VERSION"))
+        self.0.metrics_page(env!("CARGO_PKG_VERSION"))
     }
 }

@@ -4,23 +4,27 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contracts::repo::RepoTools;
-use contracts::{Contract, Registry, RegistryError, Rooms, ToolNames};
-use dir2mcp_http::{Auth, HttpConfig, Mount, Network, RateLimit, SecretToken, TlsFiles};
-use engine::repo::{Repo, RepoConfig};
-use engine::smart::{FurtherRoot, Roots, Smart, SmartConfig};
+use contracts::repo::RepoConfig;
+use contracts::smart::SmartConfig;
+use contracts::{Contract, Registry, RegistryError, Services, ToolNames};
+use dir2mcp_http::{
+    Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, Network, RateLimit, Refusal, Route,
+    SecretToken, Shutdown, Site, TlsFiles, Wording,
+};
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, InProcess, Metrics,
-    ModelNames,
+    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, FurtherRoot,
+    InProcess, IngestRules, ModelNames, SystemClock, Workspace,
 };
+use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
-use model::{DocType, Embedder, IndexKind};
+use model::{DocType, EmbeddingProvider, IndexKind};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
 use crate::config::settings::{self, SttProvider};
 use crate::config::{Settings, files};
+use crate::exit::Exit;
 use crate::memory;
 use crate::secrets::token::Token;
 use crate::vitals::Vitals;
@@ -49,7 +53,7 @@ pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
-pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError> {
+pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Workspace>, EngineError> {
     let primary = open_engine(settings)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
         Found::Own(place) => match open(settings, &place, false) {
@@ -60,65 +64,76 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Roots>, EngineError>
         Found::Within(real) => FurtherRoot::Within { path, real },
         Found::Away(why) => FurtherRoot::Away { path, why },
     });
-    Ok(Arc::new(Roots::new(primary, further.collect())))
+    Ok(Arc::new(Workspace::new(primary, further.collect())))
 }
 
 fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
-    let embedder: Arc<dyn Embedder> = Arc::new(TableEmbedder);
+    let embedding = EmbeddingProvider::from(TableEmbedder);
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
-        policy: policy_config(settings, place),
-        gitignore: place.gitignore,
+        rules: ingest_rules(settings, place),
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
-        chunking: chunk_options(&settings.chunking),
         reader: reader(),
+        oversample: settings.rag.oversample_factor,
+        weights: settings.weights,
+        generate_answer: settings.rag.generate_answer,
+        models: model_names(settings, &embedding),
+        clock: Arc::new(SystemClock),
+        read_only,
+    };
+    Ok(Arc::new(Engine::open(config, embedding)?))
+}
+
+/// What is indexed of a root. The chosen tools have no part in it: they share the index.
+pub(crate) fn ingest_rules(settings: &Settings, place: &Place) -> IngestRules {
+    IngestRules {
+        policy: policy_config(settings, place),
+        gitignore: place.gitignore,
         pdf: settings.ingest.pdf != settings::PdfMode::Off,
         archives: match settings.ingest.archives {
             settings::ArchiveMode::Off => None,
             settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
             settings::ArchiveMode::Deep => Some(engine::ArchiveMode::Deep),
         },
-        oversample: settings.rag.oversample_factor,
-        weights: settings.weights,
-        generate_answer: settings.rag.generate_answer,
-        models: model_names(settings, embedder.as_ref()),
-        metrics: metrics(),
-        read_only,
-    };
-    Ok(Arc::new(Engine::open(config, embedder)?))
+        chunking: chunk_options(&settings.chunking),
+    }
 }
 
 /// The MCP server of the chosen tools over the roots.
 pub(crate) fn mcp_server(
     settings: &Settings,
-    roots: &Arc<Roots>,
+    workspace: &Arc<Workspace>,
     caller: CallerSource,
-    fixtures: bool,
 ) -> Result<McpServer, RegistryError> {
-    let rooms = rooms(settings, roots);
-    let contracts = chosen(settings, &rooms.engine);
-    let registry = Registry::new(&rooms, &contracts, tool_names(settings))?;
-    Ok(McpServer::new(Arc::new(registry), McpOptions { fixtures, ..options(caller) }))
+    let contracts = chosen(settings, workspace);
+    let registry = Registry::new(&services(settings, workspace), &contracts, tool_names(settings))?;
+    Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
 
-/// What the contracts stand on.
-pub(crate) fn rooms(settings: &Settings, roots: &Arc<Roots>) -> Rooms {
-    let engine = Arc::clone(&roots.engines()[0]);
-    Rooms {
-        repo: repo_tools(settings, &engine),
-        smart: Smart::new(Arc::clone(roots), smart_config(settings, Some(settings.state_dir.clone()))),
+/// What the contracts are built on.
+pub(crate) fn services(settings: &Settings, workspace: &Arc<Workspace>) -> Services {
+    // Without a folder there is no place to keep a log.
+    let data_dir = workspace.primary().map(|_| settings.state_dir.clone());
+    Services {
+        workspace: Arc::clone(workspace),
+        repo: repo_config(settings),
+        smart: smart_config(settings, data_dir),
         k_default: settings.rag.k_default,
-        engine,
     }
 }
 
 /// The server of the smart tools where no folder is configured: it says so to every call.
-pub(crate) fn server_without_roots(settings: &Settings, caller: CallerSource) -> McpServer {
-    let smart = Smart::new(Arc::new(Roots::none()), smart_config(settings, None));
-    McpServer::new(Arc::new(Registry::smart(&smart, tool_names(settings))), options(caller))
+pub(crate) fn server_without_roots(
+    settings: &Settings,
+    caller: CallerSource,
+) -> Result<McpServer, RegistryError> {
+    let workspace = Arc::new(Workspace::without_roots(Arc::new(SystemClock)));
+    let services = services(settings, &workspace);
+    let registry = Registry::new(&services, &[Contract::SMART], tool_names(settings))?;
+    Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
 
 fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
@@ -131,47 +146,77 @@ fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
     }
 }
 
-/// What is served over HTTP, by path: the chosen tools at the endpoint, and other contracts below it.
-pub(crate) fn mounts(
+/// What is served over HTTP: the chosen tools at the endpoint, other contracts below it, and the health checks.
+pub(crate) fn site(
     settings: &Settings,
-    roots: &Arc<Roots>,
-    fixtures: bool,
-) -> Result<Vec<Mount<McpServer>>, RegistryError> {
-    let rooms = rooms(settings, roots);
-    let path = &settings.server.mcp_path;
-    let chosen = chosen(settings, &rooms.engine);
-    let version = || vec![("mcp_version", contracts::smart::MCP_VERSION)];
-    let mut mounts = Vec::new();
-    let mut mount = |path: String, contracts: &[Contract], fixtures| -> Result<(), RegistryError> {
-        let headers = || if contracts.contains(&Contract::Smart) { version() } else { Vec::new() };
-        let options = McpOptions { fixtures, ..options(CallerSource::Http) };
-        let registry = Registry::new(&rooms, contracts, tool_names(settings))?;
+    workspace: &Arc<Workspace>,
+    shutdown: &Shutdown,
+) -> Result<Site, Exit> {
+    let server = &settings.server;
+    let streamable = Streamable::new(StreamableConfig {
+        session_inactivity: server.session_inactivity_timeout,
+        session_max_lifetime: server.session_max_lifetime,
+        max_sessions: server.max_sessions,
+        stopping: shutdown.stopping.clone(),
+        stopped: shutdown.stopped.clone(),
+        after_burst: memory::give_back,
+        ..StreamableConfig::default()
+    })
+    .map_err(|error| Exit::config(error.to_string()))?;
+    let services = services(settings, workspace);
+    let endpoint = |contracts: &[Contract]| -> Result<Endpoint<McpServer>, RegistryError> {
+        let registry = Registry::new(&services, contracts, tool_names(settings))?;
+        let serve = |registry: Registry| McpServer::new(Arc::new(registry), options(CallerSource::Http));
         // Hosts that refuse dots ask for the other spelling by the URL, whatever the configuration says.
-        for (variant, names) in NAMES_BY_URL {
-            let server = McpServer::new(Arc::new(registry.respelled(*names)), options.clone());
-            mounts.push(Mount { path: path.clone(), variant: Some(variant), server, headers: headers() });
-        }
-        let server = McpServer::new(Arc::new(registry), options);
-        mounts.push(Mount { path, variant: None, server, headers: headers() });
-        Ok(())
+        let mut variants =
+            Vec::from_iter(NAMES_BY_URL.iter().map(|(query, names)| Variant {
+                query: Some(query),
+                server: serve(registry.respelled(*names)),
+            }));
+        variants.push(Variant { query: None, server: serve(registry) });
+        let headers = contracts.iter().flat_map(|contract| contract.headers()).copied();
+        Ok(streamable.endpoint(variants, headers.collect()))
     };
-    mount(path.clone(), &chosen, fixtures)?;
-    if settings.repo.is_sound {
-        mount(format!("{path}/{}", Contract::Repo.as_str()), &[Contract::Repo], false)?;
+    let path = &server.mcp_path;
+    let mut site = Site::default()
+        .vitals(Arc::new(Vitals(Arc::clone(workspace))))
+        .wording(AS_JSON_RPC)
+        .response_headers(streamable::RESPONSE_HEADERS)
+        .route(mcp_route(path.clone(), endpoint(&chosen(settings, workspace))?));
+    for contract in Contract::all().iter().filter(|contract| contract.has_endpoint()) {
+        // What the folder says about the repository tools could not be read: then they are not served.
+        if *contract != Contract::REPO || settings.repo.is_sound {
+            site = site.route(mcp_route(format!("{path}/{}", contract.as_str()), endpoint(&[*contract])?));
+        }
     }
-    mount(format!("{path}/{}", Contract::Smart.as_str()), &[Contract::Smart], false)?;
-    Ok(mounts)
+    Ok(site.background(streamable.look_after_sessions()))
 }
+
+fn mcp_route(path: String, endpoint: Endpoint<McpServer>) -> Route {
+    Route::new(path, endpoint).wording(AS_JSON_RPC).endless_when(streamable::is_endless).cors(Cors {
+        methods: streamable::METHODS,
+        request_headers: streamable::REQUEST_HEADERS,
+        request_header_prefix: Some(streamable::REQUEST_HEADER_PREFIX),
+        response_headers: streamable::RESPONSE_HEADERS,
+    })
+}
+
+/// How the HTTP server's own refusals look to MCP clients.
+const AS_JSON_RPC: Wording = |Refusal { status, code, message, retryable, .. }| {
+    ("application/json", streamable::word_refusal(*status, *code, message, *retryable))
+};
 
 /// How a URL asks for a spelling of the tools' names.
 const NAMES_BY_URL: &[(&str, ToolNames)] =
     &[("names=underscore", ToolNames::Underscore), ("names=dotted", ToolNames::Dotted)];
 
 /// The contracts of `server.tools`.
-fn chosen(settings: &Settings, engine: &Engine) -> Vec<Contract> {
+fn chosen(settings: &Settings, workspace: &Workspace) -> Vec<Contract> {
     let contracts: Vec<Contract> =
         settings.server.tools.iter().filter_map(|name| Contract::parse(name)).collect();
-    if contracts.contains(&Contract::Repo) {
+    if contracts.iter().any(|contract| contract.uses_outlines())
+        && let Some(engine) = workspace.primary()
+    {
         engine.want_outlines();
     }
     contracts
@@ -188,33 +233,32 @@ fn tool_names(settings: &Settings) -> ToolNames {
     }
 }
 
-/// The repository behind an engine, as these settings show it.
-pub(crate) fn repo_tools(settings: &Settings, engine: &Arc<Engine>) -> RepoTools {
-    let config = RepoConfig {
+/// The repository tools as these settings want them.
+fn repo_config(settings: &Settings) -> RepoConfig {
+    RepoConfig {
         data_dir: settings.repo.data_dir.clone(),
         view: Arc::clone(&settings.repo.view),
         semantic: settings.repo.semantic,
         chunk_lines: settings.chunking.code_max_lines,
         chunk_overlap: settings.chunking.code_overlap_lines,
-    };
-    RepoTools { repo: Repo::new(engine, config), limits: settings.repo.limits }
+        limits: settings.repo.limits,
+    }
 }
 
 pub(crate) fn http_config(
     settings: &Settings,
     token: &Token,
-    roots: &Arc<Roots>,
     addresses: Vec<SocketAddr>,
-) -> HttpConfig {
+) -> Result<HttpConfig, HttpError> {
     let server = &settings.server;
-    HttpConfig {
+    let auth: Arc<dyn Authenticate> = match &token.secret {
+        Some(secret) => Arc::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
+        None => Arc::new(Anonymous::default()),
+    };
+    Ok(HttpConfig {
         listen: server.listen.to_string(),
         addresses,
-        mcp_path: server.mcp_path.clone(),
-        auth: match &token.secret {
-            Some(secret) => Auth::bearer(SecretToken::new(secret.expose())),
-            None => Auth::None,
-        },
+        auth,
         public: server.public,
         // Decided with the settings: without --force-insecure they would not have resolved.
         allow_insecure: token.secret.is_none(),
@@ -224,9 +268,6 @@ pub(crate) fn http_config(
             .tls
             .as_ref()
             .map(|tls| TlsFiles { cert: tls.cert_file.clone(), key: tls.key_file.clone() }),
-        session_inactivity: server.session_inactivity_timeout,
-        session_max_lifetime: server.session_max_lifetime,
-        max_sessions: server.max_sessions,
         max_connections: memory::max_connections(),
         rate_limit: server
             .rate_limit
@@ -236,10 +277,9 @@ pub(crate) fn http_config(
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
-        vitals: Arc::new(Vitals(Arc::clone(roots))),
         after_burst: memory::give_back,
         ..HttpConfig::default()
-    }
+    })
 }
 
 /// What the running server may touch: its root and its certificate to read, its state directory to write. Nothing else
@@ -253,13 +293,7 @@ pub(crate) fn confinement(settings: &Settings) -> Confinement {
     }
 }
 
-/// The counters of this process: all its engines share them.
-fn metrics() -> Arc<Metrics> {
-    static METRICS: std::sync::OnceLock<Arc<Metrics>> = std::sync::OnceLock::new();
-    Arc::clone(METRICS.get_or_init(Arc::default))
-}
-
-/// Who digs the text out of documents: children of this program, which may do nothing else.
+/// What extracts the text of documents: sandboxed child processes of this program.
 fn reader() -> Arc<dyn DocumentReader> {
     match std::env::current_exe() {
         Ok(program) => Arc::new(DocumentProcesses::new(program, vec![WORKER_COMMAND.into()])),
@@ -342,15 +376,15 @@ fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
 }
 
 /// The names that `corpus.json` and `dir2mcp.stats` show: what is in use, not what could be.
-fn model_names(settings: &Settings, embedder: &dyn Embedder) -> ModelNames {
+fn model_names(settings: &Settings, embedding: &EmbeddingProvider) -> ModelNames {
     let models = &settings.models;
     let (stt_provider, stt_model) = match models.stt {
         SttProvider::Mistral => ("mistral", &models.stt_mistral_model),
         SttProvider::Elevenlabs => ("elevenlabs", &models.stt_elevenlabs_model),
     };
     ModelNames {
-        embed_text: embedder.model(IndexKind::Text).to_owned(),
-        embed_code: embedder.model(IndexKind::Code).to_owned(),
+        embed_text: embedding.model(IndexKind::Text).to_owned(),
+        embed_code: embedding.model(IndexKind::Code).to_owned(),
         ocr: models.ocr_model.clone(),
         stt_provider: stt_provider.to_owned(),
         stt_model: stt_model.clone(),

@@ -28,11 +28,20 @@ pub(crate) enum Found {
 }
 
 impl Place {
+    /// The root directory. Where the smart tools alone would index it differently from the others, they have an index of
+    /// their own for it, beside those of the further roots: tools that share an index must agree on what is in it, or each
+    /// would read everything again whenever the other had been there.
     pub(crate) fn primary(settings: &Settings) -> Place {
+        let workspace = &settings.workspace;
+        let differs = workspace.is_alone && workspace.gitignore != settings.ingest.gitignore;
+        let (state_dir, gitignore) = match differs {
+            true => (state_dir(settings, &settings.root), workspace.gitignore),
+            false => (settings.state_dir.clone(), settings.ingest.gitignore),
+        };
         Place {
             root: settings.root.clone(),
-            state_dir: settings.state_dir.clone(),
-            gitignore: settings.ingest.gitignore,
+            state_dir,
+            gitignore,
             // What lies within the primary root is served by it.
             without: Vec::new(),
         }
@@ -136,6 +145,34 @@ mod tests {
             ("gone", "away"),
         ];
         assert_eq!(kinds, expected.map(|(path, kind)| (path.to_owned(), kind)));
+    }
+
+    /// The same state directory under the same rules, or another one.
+    #[test]
+    fn the_chosen_tools_never_change_what_a_shared_index_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let place = |flags: &[&str], env: &[(&str, &str)]| {
+            let settings = load_in(&base, &[&["up"], flags].concat(), env).unwrap().settings;
+            let place = Place::primary(&settings);
+            let digest = crate::wire::ingest_rules(&settings, &place).digest();
+            (place.state_dir, digest)
+        };
+        let (shared, rules) = place(&[], &[]);
+        assert_eq!(shared, base.join(".dir2mcp"));
+        for tools in ["dir2mcp", "dir2mcp,repo", "repo,smart", "dir2mcp,smart", "dir2mcp,repo,smart"] {
+            assert_eq!(place(&["--tools", tools], &[]), (shared.clone(), rules.clone()), "{tools}");
+        }
+        for tools in ["smart", "repo"] {
+            assert_ne!(place(&["--tools", tools], &[]).0, shared, "{tools} indexes other files");
+        }
+        // Once the setting is made, the smart tools mean the same by it as all others.
+        for said in ["true", "false"] {
+            let env = [("DIR2MCP_INGEST_GITIGNORE", said)];
+            let others = place(&["--tools", "dir2mcp"], &env);
+            assert_eq!(place(&["--tools", "smart"], &env), others);
+            assert_eq!(others.1 == rules, said == "true", "a setting that matters changes the rules");
+        }
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! A tool is data and one function. MCP, the HTTP API, the command line and the tests call the same registry.
 
 mod arguments;
+mod audit;
+mod contract;
 pub mod dir2mcp;
-pub mod error_codes;
+mod error_codes;
 mod instructions;
 mod registry;
 pub mod repo;
@@ -14,6 +16,8 @@ mod text;
 mod tool;
 mod way_out;
 
-pub use error_codes::{ERROR_CODES, ErrorKind, ErrorRow, error_codes_markdown, error_row};
-pub use registry::{Contract, Registry, RegistryError, Rooms, ToolNames};
+pub use contract::{Contract, Services};
+pub use error_codes::error_codes_markdown;
+pub use registry::{Registry, RegistryError, ToolNames};
 pub use service::{CallContext, ProgressSink, ToolInfo, ToolResult, ToolService, UnknownTool};
+pub use text::failure_sentence;

@@ -3,48 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::Engine;
-use engine::smart::Smart;
 use futures::future::BoxFuture;
+use model::Failure;
 use serde_json::{Map, Value};
 
-use crate::dir2mcp;
+use crate::contract::{Contract, Services};
 use crate::instructions::Instructions;
-use crate::repo::{self, RepoTools};
 use crate::service::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
-use crate::smart;
 use crate::text::shown;
 use crate::tool::Tool;
-
-/// The tool contracts, one per specification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Contract {
-    Dir2mcp,
-    Repo,
-    Cleats,
-    Files,
-    Smart,
-}
-
-impl Contract {
-    pub const ALL: &'static [Contract] =
-        &[Contract::Dir2mcp, Contract::Repo, Contract::Cleats, Contract::Files, Contract::Smart];
-
-    /// The name in `server.tools` and `--tools`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Contract::Dir2mcp => "dir2mcp",
-            Contract::Repo => "repo",
-            Contract::Cleats => "cleats",
-            Contract::Files => "files",
-            Contract::Smart => "smart",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Contract> {
-        Contract::ALL.iter().copied().find(|contract| contract.as_str().eq_ignore_ascii_case(text.trim()))
-    }
-}
 
 /// How tool names are written: some hosts refuse dots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,16 +32,6 @@ impl ToolNames {
     }
 }
 
-/// What the contracts stand on.
-#[derive(Clone)]
-pub struct Rooms {
-    pub engine: Arc<Engine>,
-    pub repo: RepoTools,
-    pub smart: Smart,
-    /// `rag.k_default`: hits that `dir2mcp.search` and `dir2mcp.ask` return unless told otherwise.
-    pub k_default: usize,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     #[error("the {} tools are not available in this version", .0.as_str())]
@@ -92,32 +49,42 @@ pub struct Registry {
 
 impl Registry {
     /// The tools of the chosen contracts.
-    pub fn new(rooms: &Rooms, contracts: &[Contract], names: ToolNames) -> Result<Registry, RegistryError> {
+    pub fn new(
+        services: &Services,
+        contracts: &[Contract],
+        names: ToolNames,
+    ) -> Result<Registry, RegistryError> {
         let mut tools = Vec::new();
         let mut chosen = Vec::new();
         for contract in contracts {
             if chosen.contains(contract) {
                 continue;
             }
-            chosen.push(*contract);
-            match contract {
-                Contract::Dir2mcp => tools.extend(dir2mcp::tools(&rooms.engine, rooms.k_default)),
-                Contract::Repo => tools.extend(repo::tools(&rooms.repo)),
-                Contract::Smart => tools.extend(smart::tools(&rooms.smart)),
-                other => return Err(RegistryError::NotAvailable(*other)),
+            if !contract.is_available() {
+                return Err(RegistryError::NotAvailable(*contract));
             }
+            chosen.push(*contract);
+            tools.extend(contract.set().tools(services));
         }
         if tools.is_empty() {
             return Err(RegistryError::Empty);
         }
-        let instructions = Instructions::new(rooms, chosen, names);
+        let instructions = Instructions::new(services, chosen, names);
         Ok(Registry::of(tools.into(), instructions))
     }
 
-    /// The smart tools alone, which need no engine to say that no folder is configured.
-    pub fn smart(smart: &Smart, names: ToolNames) -> Registry {
-        let instructions = Instructions::of_smart(smart, names);
-        Registry::of(smart::tools(smart).into(), instructions)
+    /// Calls a tool for a caller that is no client and wants a failure as it is, not as its contract words it.
+    pub async fn call_typed(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: CallContext,
+    ) -> Result<Result<ToolResult, Failure>, UnknownTool> {
+        let tool = self.find(name)?;
+        Ok(match tool.run(arguments, context).await {
+            (result, None) => Ok(result),
+            (_, Some(failure)) => Err(failure),
+        })
     }
 
     /// The same tools with their names written another way. The tools themselves are shared.
@@ -138,6 +105,11 @@ impl Registry {
         }
         Registry { tools, infos, by_name, instructions }
     }
+
+    fn find(&self, name: &str) -> Result<&Tool, UnknownTool> {
+        let found = self.by_name.get(name).map(|at| &self.tools[*at]);
+        found.ok_or_else(|| UnknownTool(shown(name)))
+    }
 }
 
 impl ToolService for Registry {
@@ -151,14 +123,8 @@ impl ToolService for Registry {
         arguments: Option<Map<String, Value>>,
         context: CallContext,
     ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
-        let found = self.by_name.get(name).map(|at| &self.tools[*at]);
-        let unknown = UnknownTool(shown(name));
-        Box::pin(async move {
-            match found {
-                Some(tool) => Ok(tool.run(arguments.unwrap_or_default(), context).await),
-                None => Err(unknown),
-            }
-        })
+        let tool = self.find(name);
+        Box::pin(async move { Ok(tool?.run(arguments.unwrap_or_default(), context).await.0) })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -177,12 +143,13 @@ mod tests {
     use super::*;
     use crate::instructions::tests::of_a_folder;
     use crate::tool::Output;
-    use crate::tool::tests::{context, spec};
+    use crate::tool::tests::{context, frame, spec};
 
     fn registry(names: ToolNames) -> Registry {
-        let tool =
-            Tool::new(spec("dir2mcp.test"), |_| async { Ok(Output::new("ok".into(), json!({"n": 1}))) });
-        Registry::of([tool].into(), of_a_folder(&[Contract::Dir2mcp], names))
+        let tool = Tool::new(&frame(), spec("dir2mcp.test"), |_| async {
+            Ok(Output::new("ok".into(), json!({"n": 1})))
+        });
+        Registry::of([tool].into(), of_a_folder(&[Contract::DIR2MCP], names))
     }
 
     #[tokio::test]
@@ -211,13 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn contracts_are_named() {
-        for contract in Contract::ALL {
-            assert_eq!(Contract::parse(contract.as_str()), Some(*contract));
-        }
-        assert_eq!(Contract::parse("nope"), None);
+    fn a_contract_that_is_not_built_yet_is_refused() {
         assert_eq!(
-            RegistryError::NotAvailable(Contract::Files).to_string(),
+            RegistryError::NotAvailable(Contract::FILES).to_string(),
             "the files tools are not available in this version"
         );
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use model::Caller;
+use model::{Caller, PriceClass};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,8 @@ pub struct ToolInfo {
     pub output_schema: Arc<Map<String, Value>>,
     pub read_only: bool,
     pub idempotent: bool,
+    /// What a call costs, where calls are paid for.
+    pub price: PriceClass,
     /// How long one call may take.
     pub timeout: Duration,
 }

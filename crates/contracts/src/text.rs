@@ -15,10 +15,7 @@ const SHOWN_CHARS: usize = 64;
 /// A failure in the shape of the dir2mcp specification, section 12.4. What to do about it is part of the message: a model
 /// that sees only the structured result has no other place to read it.
 pub(crate) fn failed(failure: &Failure) -> ToolResult {
-    let message = match &failure.hint {
-        Some(hint) => format!("{}. {hint}", failure.message.trim_end_matches('.')),
-        None => failure.message.clone(),
-    };
+    let message = failure_sentence(failure);
     ToolResult {
         content: vec![visible(&format!("ERROR: {}: {message}", failure.code))],
         structured: json!({
@@ -30,6 +27,14 @@ pub(crate) fn failed(failure: &Failure) -> ToolResult {
         })
         .into(),
         is_error: true,
+    }
+}
+
+/// What went wrong and what to do about it.
+pub fn failure_sentence(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{}. {hint}", failure.message.trim_end_matches('.')),
+        None => failure.message.clone(),
     }
 }
 

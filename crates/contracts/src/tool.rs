@@ -1,17 +1,16 @@
 //! A tool: data that is published, and one function that is run under its limits.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use engine::Call;
+use engine::{AuditNote, AuditTrail, AuditVerdict, Call, Calls, Deadline};
 use futures::future::BoxFuture;
-use model::{Caller, ErrorCode, Failure};
-use serde_json::{Map, Value, json};
+use model::{ErrorCode, Failure, PriceClass};
+use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 
 use crate::arguments::Schema;
 use crate::service::{CallContext, ProgressSink, ToolInfo, ToolResult};
-use crate::text::failed;
 use crate::way_out;
 
 /// What a contract says of a tool.
@@ -25,6 +24,11 @@ pub(crate) struct Spec {
     /// The code for a number outside its limits.
     pub(crate) out_of_range: ErrorCode,
     pub(crate) timeout: Duration,
+    /// It changes nothing that a caller could see.
+    pub(crate) read_only: bool,
+    /// Calling it again changes nothing more.
+    pub(crate) idempotent: bool,
+    pub(crate) price: PriceClass,
 }
 
 /// One call, its arguments checked.
@@ -52,49 +56,32 @@ impl Output {
 
 /// How a contract words the end of a call.
 pub(crate) trait Envelope: Send + Sync {
-    /// What of the arguments is needed again when the call has ended.
-    fn note(&self, _arguments: &Value) -> Map<String, Value> {
-        Map::new()
-    }
+    /// What of the arguments goes into the audit line: nothing that tells what the caller thinks about.
+    fn note(&self, arguments: &Value) -> Map<String, Value>;
 
     /// What may be shown in the place of a string of an answer, which stands under this key; `None` where all of it may.
     fn blanked(&self, _key: Option<&str>, _text: &str) -> Option<String> {
         None
     }
 
-    /// Words the end of a call. What it gets has passed [`way_out`].
-    fn finish(&self, ended: Ended) -> ToolResult;
+    /// The id under which the call is answered and recorded.
+    fn request_id(&self, given: Option<String>) -> String {
+        given.unwrap_or_default()
+    }
+
+    /// Words the end of a call, and says what the audit line calls it. What it gets has passed [`way_out`].
+    fn finish(&self, request_id: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict);
 
     /// The output schema as it is published.
     fn published(&self, output: &Value) -> Map<String, Value>;
 }
 
-/// A call that has ended, one way or the other.
-pub(crate) struct Ended {
-    pub(crate) tool: &'static str,
-    pub(crate) caller: Caller,
-    pub(crate) request_id: Option<String>,
-    pub(crate) noted: Map<String, Value>,
-    pub(crate) took: Duration,
-    pub(crate) outcome: Result<Output, Failure>,
-}
-
-/// The results of the dir2mcp specification: bare, and failures in the shape of its section 12.4.
-struct Bare;
-
-impl Envelope for Bare {
-    fn finish(&self, ended: Ended) -> ToolResult {
-        match ended.outcome {
-            Ok(output) => {
-                ToolResult { content: output.content, structured: output.structured, is_error: false }
-            }
-            Err(failure) => failed(&failure),
-        }
-    }
-
-    fn published(&self, output: &Value) -> Map<String, Value> {
-        or_failure(output)
-    }
+/// What the tools of one contract have in common.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    pub(crate) envelope: Arc<dyn Envelope>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) trail: AuditTrail,
 }
 
 type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<Output, Failure>> + Send + Sync>;
@@ -104,21 +91,12 @@ pub(crate) struct Tool {
     input: Schema,
     output: Arc<Schema>,
     handler: Handler,
-    envelope: Arc<dyn Envelope>,
+    frame: Frame,
 }
 
 impl Tool {
-    /// Panics only on a schema that is none, which no test suite lets pass.
-    pub(crate) fn new<F, R>(spec: Spec, handler: F) -> Tool
-    where
-        F: Fn(Invocation) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Output, Failure>> + Send + 'static,
-    {
-        Tool::enclosed(Arc::new(Bare), spec, handler)
-    }
-
-    /// A tool of a contract with an envelope of its own.
-    pub(crate) fn enclosed<F, R>(envelope: Arc<dyn Envelope>, spec: Spec, handler: F) -> Tool
+    /// Panics only on a schema of ours that is not valid, which the tests of every contract would show.
+    pub(crate) fn new<F, R>(frame: &Frame, spec: Spec, handler: F) -> Tool
     where
         F: Fn(Invocation) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Output, Failure>> + Send + 'static,
@@ -130,7 +108,7 @@ impl Tool {
         let input = compile((spec.input)(), "input");
         let output = Arc::new(compile((spec.output)(), "output"));
         let handler: Handler = Arc::new(move |invocation| Box::pin(handler(invocation)));
-        Tool { spec, input, output, handler, envelope }
+        Tool { spec, input, output, handler, frame: frame.clone() }
     }
 
     /// The same tool with another published default of one argument.
@@ -156,37 +134,59 @@ impl Tool {
             title: self.spec.title,
             description: self.spec.description,
             input_schema: object(&self.input),
-            output_schema: Arc::new(self.envelope.published(self.output.document())),
-            read_only: true,
-            idempotent: true,
+            output_schema: Arc::new(self.frame.envelope.published(self.output.document())),
+            read_only: self.spec.read_only,
+            idempotent: self.spec.idempotent,
+            price: self.spec.price,
             timeout: self.spec.timeout,
         }
     }
 
-    /// Checks the arguments and runs the handler in a task of its own, so that a panic in it ends one call
-    /// and nothing else. Whoever stops waiting (a limit, a cancellation, a client that is gone) also stops
-    /// the work.
-    pub(crate) async fn run(&self, arguments: Map<String, Value>, context: CallContext) -> ToolResult {
-        let started = Instant::now();
+    /// Checks the arguments and runs the handler. The failure comes besides, for callers that are no clients.
+    ///
+    /// Whoever stops waiting (a limit, a cancellation, a client that is gone) also stops the work: the engine asks
+    /// between its phases whether anybody waits.
+    pub(crate) async fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: CallContext,
+    ) -> (ToolResult, Option<Failure>) {
+        let Frame { envelope, calls, trail } = &self.frame;
         let arguments = Value::Object(way_out::enter(arguments));
-        let noted = self.envelope.note(&arguments);
         let request_id = context.request_id.as_deref().map(|id| engine::visible(id).into_owned());
-        let caller = context.caller.clone();
-        let outcome = match self.input.check(&arguments, self.spec.out_of_range) {
-            Ok(()) => self.work(arguments, context).await,
-            Err(failure) => Err(failure),
+        let note = AuditNote {
+            request_id: envelope.request_id(request_id),
+            price_class: self.spec.price,
+            metadata: envelope.note(&arguments),
         };
-        let outcome = way_out::leave(&*self.envelope, outcome);
-        let tool = self.spec.name;
-        self.envelope.finish(Ended { tool, caller, request_id, noted, took: started.elapsed(), outcome })
-    }
-
-    async fn work(&self, arguments: Value, context: CallContext) -> Result<Output, Failure> {
+        let request_id = note.request_id.clone();
         let cancel = context.cancel.child_token();
         let _stops_work = cancel.clone().drop_guard();
-        let call = Call { tool: self.spec.name, caller: context.caller, cancel };
-        let progress = context.progress.map(|sink| way_out::reports(&self.envelope, sink));
-        let work = (self.handler)(Invocation { arguments, call, progress });
+        let call = Call {
+            tool: self.spec.name,
+            caller: context.caller,
+            deadline: Some(Deadline::after(self.spec.timeout)),
+            cancel,
+        };
+        let progress = context.progress.map(|sink| way_out::reports(envelope, sink));
+        let work = async {
+            self.input.check(&arguments, self.spec.out_of_range)?;
+            self.work(Invocation { arguments, call: call.clone(), progress }).await
+        };
+        let word = |outcome| {
+            let outcome = way_out::leave(&**envelope, outcome);
+            let failure = outcome.as_ref().err().cloned();
+            let (result, verdict) = envelope.finish(&request_id, outcome);
+            ((result, failure), verdict)
+        };
+        calls.run(&call, trail, note, work, word).await
+    }
+
+    /// Runs the handler in a task of its own, so that a panic in it ends one call and nothing else.
+    async fn work(&self, invocation: Invocation) -> Result<Output, Failure> {
+        let Call { cancel, deadline, .. } = invocation.call.clone();
+        let deadline = deadline.unwrap_or_else(|| Deadline::after(self.spec.timeout));
+        let work = (self.handler)(invocation);
         let schema = Arc::clone(&self.output);
         let mut task = Task(tokio::spawn(async move {
             let output = work.await?;
@@ -200,41 +200,10 @@ impl Tool {
                 tracing::error!(tool = self.spec.name, panicked = error.is_panic(), "a call ended abnormally");
                 Err(Failure::new(ErrorCode::InternalError, "the call could not be completed"))
             }),
-            () = context.cancel.cancelled() => {
-                Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled"))
-            }
-            () = tokio::time::sleep(self.spec.timeout) => {
-                let seconds = self.spec.timeout.as_secs_f32();
-                Err(Failure::new(ErrorCode::Timeout, format!("no answer within {seconds} seconds")))
-            }
+            () = cancel.cancelled() => Err(Failure::new(ErrorCode::Cancelled, "the call was cancelled")),
+            () = deadline.reached() => Err(deadline.failure()),
         }
     }
-}
-
-/// The output schema as it is published: that of the specification, or the shape of a failure. Clients of the widely
-/// used TypeScript SDK check failed results too, and would show a complaint about the schema instead of the error.
-pub(crate) fn or_failure(schema: &Value) -> Map<String, Value> {
-    let mut published = schema.as_object().cloned().unwrap_or_default();
-    let required = published.remove("required").unwrap_or_else(|| json!([]));
-    if let Some(properties) = published.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert("error".to_owned(), failure_schema());
-    }
-    published.insert("anyOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
-    published
-}
-
-/// Section 12.4 of the dir2mcp specification.
-fn failure_schema() -> Value {
-    json!({
-        "type": "object",
-        "description": "Only in a failed call, and then alone.",
-        "properties": {
-            "code": { "type": "string" },
-            "message": { "type": "string" },
-            "retryable": { "type": "boolean" }
-        },
-        "required": ["code", "message", "retryable"]
-    })
 }
 
 /// Our own output is checked wherever a test or a developer runs it; a released server does not pay for it.
@@ -247,7 +216,7 @@ fn assert_conforms(schema: &Schema, output: &Output) {
     }
 }
 
-/// Ends with whoever waits for it.
+/// A task that is aborted when this is dropped.
 struct Task(JoinHandle<Result<Output, Failure>>);
 
 impl Drop for Task {
@@ -258,14 +227,25 @@ impl Drop for Task {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use engine::{AuditLog, AuditWait};
     use model::Caller;
+    use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::dir2mcp::Bare;
+
+    /// What tools under test have in common: nothing is recorded.
+    pub(crate) fn frame() -> Frame {
+        let redactor = policy::Redactor::new(&policy::SecretPatterns::Default).unwrap();
+        let log = Arc::new(AuditLog::new(None, Arc::new(redactor)));
+        let trail = AuditTrail { log, wait: AuditWait::Queued, names_caller: true, names_price: true };
+        Frame { envelope: Arc::new(Bare), calls: Arc::default(), trail }
+    }
 
     pub(crate) fn context() -> CallContext {
         CallContext {
-            caller: Caller::Stdio,
+            caller: Caller::stdio(),
             cancel: CancellationToken::new(),
             progress: None,
             request_id: None,
@@ -281,6 +261,9 @@ pub(crate) mod tests {
             output: || json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
             out_of_range: ErrorCode::InvalidRange,
             timeout: Duration::from_secs(5),
+            read_only: true,
+            idempotent: true,
+            price: PriceClass::Free,
         }
     }
 
@@ -323,12 +306,12 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn d132_a_call_that_works() {
-        let tool = Tool::new(spec("t.ok"), |invocation| async move {
+        let tool = Tool::new(&frame(), spec("t.ok"), |invocation| async move {
             assert_eq!(invocation.call.tool, "t.ok");
             Ok(Output::new("done".into(), json!({"n": invocation.arguments["n"]})))
         });
         let arguments = json!({"n": 3}).as_object().cloned().unwrap();
-        let result = tool.run(arguments, context()).await;
+        let result = tool.run(arguments, context()).await.0;
         assert_eq!(
             result,
             ToolResult { content: vec!["done".into()], structured: json!({"n": 3}).into(), is_error: false }
@@ -337,11 +320,12 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn what_is_published_admits_success_and_failure_and_nothing_else() {
-        let tool = Tool::new(spec("t.fail"), |_| async { Err(Failure::new(ErrorCode::Timeout, "late")) });
+        let tool =
+            Tool::new(&frame(), spec("t.fail"), |_| async { Err(Failure::new(ErrorCode::Timeout, "late")) });
         let published = Value::Object((*tool.info("t.fail".into()).output_schema).clone());
         assert_eq!(published["type"], "object");
         let published = Schema::compile(published).unwrap();
-        let failed = tool.run(Map::new(), context()).await;
+        let failed = tool.run(Map::new(), context()).await.0;
         assert_eq!(published.complaint(&failed.structured), None);
         assert_eq!(published.complaint(&json!({"n": 1})), None);
         for neither in [json!({}), json!({"error": {"code": "X"}})] {
@@ -351,32 +335,32 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn arguments_are_checked_before_anything_runs() {
-        let tool = Tool::new(spec("t.never"), |_| async { panic!("must not run") });
-        let result = tool.run(json!({"n": 0}).as_object().cloned().unwrap(), context()).await;
+        let tool = Tool::new(&frame(), spec("t.never"), |_| async { panic!("must not run") });
+        let result = tool.run(json!({"n": 0}).as_object().cloned().unwrap(), context()).await.0;
         assert_eq!(code(&result), "INVALID_RANGE");
-        let result = tool.run(json!({"m": 0}).as_object().cloned().unwrap(), context()).await;
+        let result = tool.run(json!({"m": 0}).as_object().cloned().unwrap(), context()).await.0;
         assert_eq!(code(&result), "INVALID_FIELD");
     }
 
     #[tokio::test]
     async fn a_panic_ends_one_call_and_says_nothing() {
-        let tool = Tool::new(spec("t.panic"), |_| async { panic!("secret inside") });
-        let result = tool.run(Map::new(), context()).await;
+        let tool = Tool::new(&frame(), spec("t.panic"), |_| async { panic!("secret inside") });
+        let result = tool.run(Map::new(), context()).await.0;
         assert_eq!(code(&result), "INTERNAL_ERROR");
         assert!(!format!("{result:?}").contains("secret"));
     }
 
     #[tokio::test]
     async fn output_that_breaks_its_schema_is_our_error() {
-        let tool = Tool::new(spec("t.bad"), |_| async { Ok(Output::new("x".into(), json!({}))) });
-        assert_eq!(code(&tool.run(Map::new(), context()).await), "INTERNAL_ERROR");
+        let tool = Tool::new(&frame(), spec("t.bad"), |_| async { Ok(Output::new("x".into(), json!({}))) });
+        assert_eq!(code(&tool.run(Map::new(), context()).await.0), "INTERNAL_ERROR");
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_time_limit_holds_and_stops_the_work() {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let sender = std::sync::Mutex::new(Some(sender));
-        let tool = Tool::new(spec("t.slow"), move |invocation| {
+        let tool = Tool::new(&frame(), spec("t.slow"), move |invocation| {
             let sender = sender.lock().unwrap().take();
             tokio::spawn(async move {
                 invocation.call.cancel.cancelled().await;
@@ -384,7 +368,7 @@ pub(crate) mod tests {
             });
             std::future::pending()
         });
-        let result = tool.run(Map::new(), context()).await;
+        let result = tool.run(Map::new(), context()).await.0;
         assert_eq!(code(&result), "TIMEOUT");
         assert_eq!(result.structured["error"]["retryable"], true);
         receiver.await.expect("the call's token was cancelled");
@@ -392,9 +376,9 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_cancelled_call_says_so() {
-        let tool = Tool::new(spec("t.cancelled"), |_| std::future::pending());
+        let tool = Tool::new(&frame(), spec("t.cancelled"), |_| std::future::pending());
         let context = context();
         context.cancel.cancel();
-        assert_eq!(code(&tool.run(Map::new(), context).await), "CANCELLED");
+        assert_eq!(code(&tool.run(Map::new(), context).await.0), "CANCELLED");
     }
 }

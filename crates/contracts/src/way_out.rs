@@ -118,18 +118,22 @@ fn mapped(value: &Value, key: Option<&str>, each: &Each<'_>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use engine::AuditVerdict;
     use model::ErrorCode;
     use serde_json::json;
 
     use super::*;
     use crate::service::ToolResult;
-    use crate::tool::Ended;
 
     /// Blanks one word, and in paths another.
     struct Blanking;
 
     impl Envelope for Blanking {
-        fn finish(&self, _: Ended) -> ToolResult {
+        fn note(&self, _: &Value) -> Map<String, Value> {
+            Map::new()
+        }
+
+        fn finish(&self, _: &str, _: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
             unreachable!("these tests look at what comes before")
         }
 

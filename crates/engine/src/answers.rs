@@ -10,7 +10,7 @@ const CAPACITY: usize = 256;
 
 /// What is remembered: the hits, not the texts they were cut from.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RememberedHits {
     pub(crate) index_used: IndexUsed,
     pub(crate) hits: Arc<[Hit]>,
 }
@@ -24,11 +24,11 @@ pub(crate) struct Answers {
 struct Inner {
     /// The number of the snapshot that they are of; later ones have larger numbers.
     snapshot: Option<u64>,
-    by_query: HashMap<Query, Arc<Answer>>,
+    by_query: HashMap<Query, Arc<RememberedHits>>,
 }
 
 impl Answers {
-    pub(crate) fn get(&self, snapshot: u64, query: &Query) -> Option<Arc<Answer>> {
+    pub(crate) fn get(&self, snapshot: u64, query: &Query) -> Option<Arc<RememberedHits>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.snapshot != Some(snapshot) {
             return None;
@@ -36,7 +36,7 @@ impl Answers {
         inner.by_query.get(query).cloned()
     }
 
-    pub(crate) fn put(&self, snapshot: u64, query: Query, answer: Arc<Answer>) {
+    pub(crate) fn put(&self, snapshot: u64, query: Query, answer: Arc<RememberedHits>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         // An older answer may arrive late; it must not push out the newer ones.
         if inner.snapshot.is_some_and(|held| held > snapshot) {

@@ -10,7 +10,6 @@ use index::Counts;
 use model::{DocType, Progress};
 use serde::{Deserialize, Serialize};
 
-use crate::api::ModelNames;
 use crate::state::write;
 
 pub(crate) const FILE: &str = "corpus.json";
@@ -19,7 +18,7 @@ pub(crate) const FILE: &str = "corpus.json";
 pub struct Corpus {
     pub root: String,
     pub profile: Profile,
-    pub models: Models,
+    pub models: ModelNames,
     pub indexing: Progress,
     /// A digest of all the rest: numbers that somebody or something changed are not believed.
     #[serde(default)]
@@ -33,8 +32,9 @@ pub struct Profile {
     pub code_ratio: f64,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Models {
+/// The models in use, by the names that `corpus.json` and `dir2mcp.stats` show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelNames {
     pub embed_text: String,
     pub embed_code: String,
     pub ocr: String,
@@ -59,14 +59,7 @@ impl Corpus {
                     .collect(),
                 code_ratio: (code_ratio * 1000.0).round() / 1000.0,
             },
-            models: Models {
-                embed_text: models.embed_text.clone(),
-                embed_code: models.embed_code.clone(),
-                ocr: models.ocr.clone(),
-                stt_provider: models.stt_provider.clone(),
-                stt_model: models.stt_model.clone(),
-                chat: models.chat.clone(),
-            },
+            models: models.clone(),
             indexing,
             check: String::new(),
         };

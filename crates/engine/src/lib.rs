@@ -1,40 +1,75 @@
-//! The façade every caller uses: one object, one method per capability. It checks the caller's request, keeps the
-//! clock and the cancellation, runs the work off the async threads, and writes one audit line per call.
+//! The façade every caller uses, one file per capability: search, files, symbols, bundles, refresh. An [`Engine`] is one
+//! root, a [`Workspace`] all that a process serves.
+//!
+//! Every method takes a [`Call`]: who asks, until when, and how to stop the work. Every call of a tool is entered in the
+//! book of [`Calls`], which counts it and writes its audit line.
 
 mod answers;
-pub mod api;
 mod audit;
+mod bundle;
+mod call;
+mod calls;
+mod clock;
 mod corpus;
-mod document_processes;
+mod embedding;
 mod engine;
+mod files;
 mod lock;
 mod metrics;
 mod open_file;
 mod outliner;
+mod place;
 mod presence;
-pub mod repo;
+mod preview;
+mod refresh;
+mod refresh_queue;
+mod roots;
+mod search;
+mod search_files;
 mod seen;
-pub mod smart;
+mod shared;
 pub mod state;
 pub mod state_dir;
+mod status;
 mod suggest;
+mod symbols;
+mod view;
 mod worker;
+mod workspace;
 
-pub use api::{
-    AskAnswer, Call, FileList, ListRequest, ListedFile, ModelNames, OpenRequest, OpenedFile, SearchAnswer,
-    Selection, Stats,
-};
-pub use audit::{AuditLog, AuditRecord};
-pub use corpus::{Corpus, read_corpus};
-pub use document_processes::{DocumentProcesses, serve_documents};
+pub use audit::{AuditLog, AuditRecord, AuditWait};
+pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
+pub use call::{Call, Deadline};
+pub use calls::{AuditNote, AuditTrail, AuditVerdict, Calls};
+pub use clock::SystemClock;
+pub use corpus::{Corpus, ModelNames, read_corpus};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
+pub use extract::archive::Mode as ArchiveMode;
+pub use files::{
+    DiskListRequest, FileList, LinesRequest, ListRequest, ListedFile, ListedPath, OpenRequest, OpenedFile,
+    OpenedLines,
+};
 pub use index::{IndexError, survive_cut_files};
-pub use ingest::{ArchiveMode, ChunkOptions, DocumentReader, InProcess, IngestError};
+pub use ingest::{
+    ChunkOptions, DocumentProcesses, DocumentReader, InProcess, IngestError, IngestRules, serve_documents,
+};
 pub use lock::writer_of;
-pub use metrics::{Metrics, metrics_page};
+pub use place::Selection;
 pub use policy::{invisible, visible};
 pub use presence::holds;
+pub use preview::{Preview, PreviewRequest};
+pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
+pub use retrieve::summary::{GivenResult, SummaryStyle};
+pub use retrieve::symbols::{SymbolDefinition, SymbolUse};
+pub use retrieve::windows::{LineHit, Windows};
 pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
-pub use worker::{Event, EventSink, INGEST_FAILED, ROOT_INACCESSIBLE};
+pub use roots::FurtherRoot;
+pub use search::{AskAnswer, LineHits, Page, Retrieval, SearchAnswer, SearchFilter, SearchRequest};
+pub use search_files::{FoundFile, FoundFiles, PreviewRules, RewrittenQuery};
+pub use status::{IndexStatus, Stats};
+pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
+pub use view::{FileView, ViewError, outlined_extensions};
+pub use worker::{Event, EventSink};
+pub use workspace::{SummaryRequest, Workspace};

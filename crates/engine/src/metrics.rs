@@ -1,10 +1,12 @@
 //! What was called how often, how long it took, and how much is indexed: numbers for a Prometheus server, without a name
-//! or a word of anybody's files.
+//! or a word from the files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+
+use model::WallClock;
 
 use crate::engine::Engine;
 
@@ -13,13 +15,13 @@ const RANGES: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// The calls of one process.
 #[derive(Debug, Default)]
-pub struct Metrics {
-    calls: Mutex<BTreeMap<&'static str, Calls>>,
+pub(crate) struct Metrics {
+    calls: Mutex<BTreeMap<&'static str, ToolCounts>>,
 }
 
 /// The calls of one tool.
 #[derive(Debug, Default, Clone)]
-struct Calls {
+struct ToolCounts {
     /// By their end: `ok`, or the code of a failure.
     by_outcome: BTreeMap<&'static str, u64>,
     within: [u64; RANGES.len()],
@@ -41,26 +43,28 @@ impl Metrics {
     }
 }
 
-/// The page that a Prometheus server reads, in the text format 0.0.4. The first engine counts the calls of all.
-pub fn metrics_page(engines: &[Arc<Engine>], version: &str) -> String {
-    let mut page = Page::default();
-    page.family("dir2mcp_build_info", "gauge", "The version that runs.");
-    page.row("dir2mcp_build_info", &[("version", version)], 1.0);
-    if let Some(engine) = engines.first() {
-        let calls = engine.metrics().calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        page.calls(&calls);
+impl Metrics {
+    /// The page that a Prometheus server reads, in the text format 0.0.4.
+    pub(crate) fn page(&self, engines: &[Arc<Engine>], version: &str, clock: &dyn WallClock) -> String {
+        let mut page = MetricsPage::default();
+        page.family("dir2mcp_build_info", "gauge", "The version that runs.");
+        page.row("dir2mcp_build_info", &[("version", version)], 1.0);
+        if !engines.is_empty() {
+            let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            page.calls(&calls);
+        }
+        page.indices(engines);
+        page.process(clock);
+        page.text
     }
-    page.indices(engines);
-    page.process();
-    page.text
 }
 
 #[derive(Default)]
-struct Page {
+struct MetricsPage {
     text: String,
 }
 
-impl Page {
+impl MetricsPage {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -78,7 +82,7 @@ impl Page {
         let _ = writeln!(self.text, " {value}");
     }
 
-    fn calls(&mut self, calls: &BTreeMap<&'static str, Calls>) {
+    fn calls(&mut self, calls: &BTreeMap<&'static str, ToolCounts>) {
         let name = "dir2mcp_tool_calls_total";
         self.family(name, "counter", "Tool calls by tool and outcome (ok, or an error code).");
         for (tool, calls) in calls {
@@ -99,7 +103,7 @@ impl Page {
         }
     }
 
-    /// Roots go by their number: their paths are nobody's business.
+    /// Roots are shown by their number, never by their path.
     fn indices(&mut self, engines: &[Arc<Engine>]) {
         let counts: Vec<_> =
             engines.iter().map(|engine| engine.shared.index().counts().unwrap_or_default()).collect();
@@ -126,8 +130,8 @@ impl Page {
         }
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the kernel's words about this process, nobody's file")]
-    fn process(&mut self) {
+    #[allow(clippy::disallowed_methods, reason = "what the kernel says of this process, not a user's file")]
+    fn process(&mut self, clock: &dyn WallClock) {
         let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kilobytes = resident.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
@@ -136,11 +140,9 @@ impl Page {
             self.family(name, "gauge", "Memory of this process.");
             self.row(name, &[], kilobytes * 1024.0);
         }
-        if let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) {
-            let name = "dir2mcp_time_seconds";
-            self.family(name, "gauge", "The clock of this process, in seconds since 1970.");
-            self.row(name, &[], now.as_secs_f64().floor());
-        }
+        let name = "dir2mcp_time_seconds";
+        self.family(name, "gauge", "The clock of this process, in seconds since 1970.");
+        self.row(name, &[], clock.since_1970().as_secs_f64().floor());
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.record("searchFiles", "ok", Duration::from_millis(3));
         metrics.record("searchFiles", "FORBIDDEN", Duration::from_secs(60));
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         page.calls(&metrics.calls.lock().unwrap());
         for line in [
             "# TYPE dir2mcp_tool_calls_total counter",

@@ -1,4 +1,4 @@
-//! The thread that keeps outlines behind the texts: started when somebody first asks a question across files, woken
+//! The thread that keeps outlines behind the texts: started with the first question across files, woken
 //! after every change.
 
 use std::sync::mpsc::{self, Sender};
@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 
 use ingest::IngestError;
 
-use crate::engine::{STOP_WAIT, Shared, leave};
+use crate::engine::{STOP_WAIT, leave};
+use crate::shared::Shared;
 
 #[derive(Default)]
 pub(crate) struct Outliner {
@@ -35,7 +36,7 @@ impl Outliner {
                 let _ = sender.send(());
                 *running = Some((thread, sender));
             }
-            // Outlines are then made for each question anew.
+            // Outlines are then made again for each question.
             Err(error) => tracing::warn!(%error, "outlines cannot be made in the background"),
         }
     }

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use index::{DocumentRow, Index};
 use model::{ErrorCode, Failure};
+pub(crate) use retrieve::files::is_below;
 use serde::{Deserialize, Serialize};
 
-use crate::audit::AuditLog;
 use crate::state;
 
 const VERSION: u32 = 2;
@@ -39,17 +39,22 @@ pub(crate) struct Difference {
 
 impl Seen {
     /// The files that the index holds now.
-    pub(crate) fn now(index: &Index, admit: &dyn Fn(&DocumentRow) -> bool) -> Result<Seen, Failure> {
+    pub(crate) fn now(
+        index: &Index,
+        timestamp: String,
+        admit: &dyn Fn(&DocumentRow) -> bool,
+    ) -> Result<Seen, Failure> {
         let (_, rows) = index.list(admit, usize::MAX, 0)?;
         let files = rows
             .into_iter()
             .map(|row| {
                 let hash = row.content_hash;
                 let hash = hash.map(|hash| hash.0[..16].iter().map(|byte| format!("{byte:02x}")).collect());
-                (row.path, (row.size, row.mtime_ns, hash.unwrap_or_default()))
+                let document = row.document;
+                (document.path, (document.size, document.mtime_ns, hash.unwrap_or_default()))
             })
             .collect();
-        Ok(Seen { version: VERSION, timestamp: AuditLog::now(), files, check: String::new() })
+        Ok(Seen { version: VERSION, timestamp, files, check: String::new() })
     }
 
     #[allow(clippy::disallowed_methods, reason = "a file of our own")]
@@ -92,7 +97,7 @@ impl Seen {
         difference
     }
 
-    /// Keeps what stands below a folder as it is here, and everything else as it was before.
+    /// Keeps what lies below a folder as it is here, and everything else as it was before.
     pub(crate) fn merged_below(mut self, folder: &str, before: Seen) -> Seen {
         self.files.retain(|path, _| is_below(path, folder));
         self.files.extend(before.files.into_iter().filter(|(path, _)| !is_below(path, folder)));
@@ -107,11 +112,6 @@ impl Seen {
     pub(crate) fn len(&self) -> u64 {
         self.files.len() as u64
     }
-}
-
-/// Whether a path stands below a folder; the empty folder is the root.
-pub(crate) fn is_below(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Replaces `path` in one step: whoever reads it sees the old text or the new, also after a power cut.
+/// Replaces `path` in one step: readers see the old text or the new one, also after a power cut.
 pub fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let temporary = Temporary::create(path, text, mode)?;
     fs::rename(&temporary.path, path)?;
@@ -34,7 +34,7 @@ pub fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<bool> {
 }
 
 /// Makes the state directory, for its owner alone, with a note to git that nothing in it is to be kept:
-/// it holds the bearer token. One that is a link is refused: what it leads to is nobody's state directory.
+/// it holds the bearer token. One that is a link is refused: it could lead anywhere.
 pub fn prepare_state_dir(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the state directory is a symbolic link"));

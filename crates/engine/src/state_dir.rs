@@ -65,7 +65,7 @@ pub enum StateDirError {
 pub enum Belonging {
     /// It was made for it.
     Own,
-    /// It was made for another folder, or nobody says for which one, and came along with this one.
+    /// It was made for another folder, or for an unknown one, and came along with this one.
     Adopted,
 }
 

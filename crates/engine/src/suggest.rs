@@ -10,14 +10,16 @@ const COMPARED_CHARS: usize = 80;
 
 /// The paths nearest to the wanted one, best first: the same file name in another folder, then names that differ by a typo.
 pub(crate) fn nearest_paths<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let wanted = wanted.trim_matches('/').to_lowercase();
+    let asked = wanted.trim_matches('/');
+    let wanted = asked.to_lowercase();
     let name = file_name(&wanted).to_owned();
     if name.is_empty() || name.chars().count() > COMPARED_CHARS {
         return Vec::new();
     }
     let allowed_edits = (name.chars().count() / 4).clamp(1, 3);
     let mut near: Vec<(usize, usize, &str)> = Vec::new();
-    for path in known {
+    // A link that leads nowhere is known, but it is what was asked for.
+    for path in known.filter(|path| *path != asked) {
         let lowered = path.to_lowercase();
         let other = file_name(&lowered);
         let distance = if other == name {
@@ -64,6 +66,7 @@ mod tests {
         assert_eq!(near("lib/engine/mod.rs"), ["src/engine/mod.rs", "src/mod.rs"]);
         assert_eq!(near("docs/giude.md"), ["docs/guide.md"]);
         assert_eq!(near("docs/Guide.MD"), ["docs/guide.md"]);
+        assert_eq!(near("src/retry.rs"), ["tests/retry.rs"]);
     }
 
     #[test]

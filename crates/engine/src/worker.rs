@@ -2,18 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use discover::{Change, WalkError, WatchHealth, Watcher};
 use index::{Index, IndexError};
 use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
-use model::{ErrorCode, Failure, IndexMode, Progress, RelPath};
+use model::{ErrorCode, Failure, IndexMode, Progress, RelPath, WallClock};
 
-use crate::engine::{EngineError, Shared};
+use crate::engine::EngineError;
+use crate::shared::Shared;
 
 /// Heals what a watcher missed: a full look at the tree now and then.
 const RESCAN_EVERY: Duration = Duration::from_secs(600);
@@ -28,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Pause before a damaged index is built once more, should building it again not have helped.
 const MEND_EVERY: Duration = Duration::from_secs(60);
 /// `corpus.json` is rewritten this often while a job runs.
-const CORPUS_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const CORPUS_EVERY: Duration = Duration::from_secs(2);
 
 /// What the background work tells the process around it.
 #[derive(Debug, Clone)]
@@ -44,14 +45,10 @@ pub enum Event {
     /// Indexing cannot go on.
     Fatal {
         /// What the `fatal` event calls it.
-        code: &'static str,
+        code: ErrorCode,
         message: String,
     },
 }
-
-/// Codes of the `fatal` event that no call answers with.
-pub const ROOT_INACCESSIBLE: &str = "ROOT_INACCESSIBLE";
-pub const INGEST_FAILED: &str = "INGEST_FAILED";
 
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
@@ -82,6 +79,7 @@ pub(crate) fn spawn(
     let (sender, receiver) = mpsc::channel();
     let waker = Waker(sender);
     let inner = waker.clone();
+    shared.embedding_thread.start(&shared, &on_event);
     let thread = std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
         let asked = RefCell::default();
         Worker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
@@ -91,9 +89,9 @@ pub(crate) fn spawn(
 }
 
 /// `job_<milliseconds>_<process>_<n>`: tells jobs apart within and across processes.
-pub(crate) fn job_id() -> String {
+pub(crate) fn job_id(clock: &dyn WallClock) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    let now = clock.since_1970().as_millis();
     format!("job_{now}_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed))
 }
 
@@ -103,6 +101,7 @@ pub(crate) fn bring_up_to_date(
     shared: &Arc<Shared>,
     mode: IndexMode,
     on_event: &EventSink,
+    stopping: &AtomicBool,
 ) -> Result<(), IngestError> {
     job(shared, on_event, || {
         let index = shared.index();
@@ -117,7 +116,7 @@ pub(crate) fn bring_up_to_date(
             index.repair(&|done, total| {
                 tracing::debug!(done, total, "repairing derived files");
             })?;
-            ingest(shared, &index, on_event).scan(mode, &shared.stopping)?;
+            ingest(shared, &index, on_event).scan(mode, stopping)?;
             index.compact()?;
             Ok(())
         };
@@ -132,13 +131,13 @@ pub(crate) fn bring_up_to_date(
         (on_event)(Event::Warning(format!(
             "the index is damaged ({damage}); it is built again from the files, and answers may lack passages until then"
         )));
-        rebuild(shared, on_event)
+        rebuild(shared, on_event, stopping)
     })
 }
 
 /// Builds the whole index again, beside the present one, and puts it in its place when it is complete.
 pub(crate) fn build_again(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
-    job(shared, on_event, || rebuild(shared, on_event))
+    job(shared, on_event, || rebuild(shared, on_event, &shared.stopping))
 }
 
 /// What every pass begins and ends with.
@@ -150,19 +149,22 @@ fn job(
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
     let outcome = work();
-    shared.config.reader.rest();
+    shared.config.reader.release_idle();
     shared.built.fetch_or(outcome.is_ok(), Relaxed);
-    shared.counters.finish();
+    shared.finish_job();
     shared.write_corpus();
     (on_event)(Event::Progress(shared.progress()));
     shared.outliner.wake();
+    shared.embedding_thread.wake();
     outcome
 }
 
-fn rebuild(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
+fn rebuild(shared: &Arc<Shared>, on_event: &EventSink, stopping: &AtomicBool) -> Result<(), IngestError> {
     let build = || -> Result<(), IngestError> {
         let fresh = Arc::new(shared.begin_rebuild()?);
-        ingest(shared, &fresh, on_event).scan(IndexMode::Full, &shared.stopping)?;
+        ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?;
+        fresh.adopt_vectors(&shared.index())?;
+        fresh.publish()?;
         fresh.check()?;
         fresh.verify()?;
         // Closed, so that its log is folded back: `fresh` is the last to hold it.
@@ -193,7 +195,7 @@ struct Worker {
 enum End {
     /// The process stops, or said why it cannot go on.
     Done,
-    /// The root was away and is there again: everything begins anew.
+    /// The root was away and is there again: everything starts over.
     RootIsBack,
 }
 
@@ -206,14 +208,14 @@ impl Worker {
         loop {
             // Before the scan: what changes while it runs is heard.
             let watcher = self.shared.config.watch.then(|| self.watch()).flatten();
-            let outcome = bring_up_to_date(&self.shared, mode, &self.on_event);
+            let outcome = bring_up_to_date(&self.shared, mode, &self.on_event, &self.shared.stopping);
             let end = match outcome {
                 Ok(()) => self.follow(watcher.is_some()),
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => self.wait_for_root(),
                 Err(IngestError::Cancelled) => End::Done,
                 Err(error) => {
-                    let (code, message) = describe(&error);
-                    (self.on_event)(Event::Fatal { code: fatal_code(code), message });
+                    let (code, message) = (fatal_code(error.code()), error.to_string());
+                    (self.on_event)(Event::Fatal { code, message });
                     End::Done
                 }
             };
@@ -221,7 +223,7 @@ impl Worker {
                 return;
             }
             mode = IndexMode::Incremental;
-            self.shared.counters.start(job_id(), mode);
+            self.shared.start_job(mode);
         }
     }
 
@@ -238,7 +240,7 @@ impl Worker {
             if root.is_gone_for_good() {
                 let message =
                     format!("the root directory {path} was removed or replaced while it was served");
-                (self.on_event)(Event::Fatal { code: ROOT_INACCESSIBLE, message });
+                (self.on_event)(Event::Fatal { code: ErrorCode::RootInaccessible, message });
                 return End::Done;
             }
             if !std::mem::replace(&mut told, true) {
@@ -246,7 +248,7 @@ impl Worker {
                     "the root directory {path} is gone; what was indexed is still served, and indexing goes on when it \
                      is back"
                 )));
-                self.shared.counters.start(job_id(), IndexMode::Incremental);
+                self.shared.start_job(IndexMode::Incremental);
                 self.shared.counters.fail();
                 self.shared.write_corpus();
                 (self.on_event)(Event::Progress(self.shared.progress()));
@@ -269,7 +271,7 @@ impl Worker {
                 "the state directory {} was removed or emptied while it was used",
                 self.shared.config.state_dir.display()
             );
-            (self.on_event)(Event::Fatal { code: INGEST_FAILED, message });
+            (self.on_event)(Event::Fatal { code: ErrorCode::IngestFailed, message });
             return Err(End::Done);
         }
         if !self.shared.guard.root().is_current() {
@@ -281,7 +283,7 @@ impl Worker {
 
     /// Waits until the writer is gone; `false` when this process stops first.
     fn wait_for_promotion(&self) -> bool {
-        self.shared.counters.finish();
+        self.shared.finish_job();
         loop {
             match self.wakes.recv_timeout(PROMOTE_EVERY) {
                 Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
@@ -298,7 +300,7 @@ impl Worker {
             }
             match self.shared.try_promote() {
                 Ok(true) => {
-                    self.shared.counters.start(job_id(), IndexMode::Incremental);
+                    self.shared.start_job(IndexMode::Incremental);
                     (self.on_event)(Event::BecameWriter);
                     return true;
                 }
@@ -382,7 +384,7 @@ impl Worker {
                 Err(IngestError::Cancelled) => return End::Done,
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => return self.wait_for_root(),
                 Err(error) => {
-                    (self.on_event)(Event::Warning(describe(&error).1));
+                    (self.on_event)(Event::Warning(error.to_string()));
                     rescan_at = Instant::now() + RETRY_AFTER;
                 }
             }
@@ -390,7 +392,7 @@ impl Worker {
     }
 
     /// Scans more often when the watcher says that it cannot be relied on.
-    fn hear(&self, health: &WatchHealth) {
+    fn on_watch_health(&self, health: &WatchHealth) {
         let why = match health {
             WatchHealth::Complete { .. } => return self.every.set(RESCAN_EVERY),
             WatchHealth::LimitReached { directories } => format!(
@@ -417,7 +419,7 @@ impl Worker {
                     self.asked.borrow_mut().push((mode, reply));
                     *due = Due::Everything;
                 }
-                (Wake::Change(Change::Health(health)), _) => self.hear(&health),
+                (Wake::Change(Change::Health(health)), _) => self.on_watch_health(&health),
                 (Wake::Change(Change::Rescan), due) => *due = Due::Everything,
                 (Wake::Change(Change::Paths(more)), Due::Paths(paths)) => paths.extend(more),
                 (Wake::Change(Change::Paths(_)), Due::Everything) => {}
@@ -436,24 +438,25 @@ impl Worker {
                 let asked = self.asked.take();
                 let full = asked.iter().any(|(mode, _)| *mode == IndexMode::Full);
                 let mode = if full { IndexMode::Full } else { IndexMode::Incremental };
-                shared.counters.start(job_id(), mode);
-                let outcome = bring_up_to_date(shared, mode, &self.on_event);
+                shared.start_job(mode);
+                let outcome = bring_up_to_date(shared, mode, &self.on_event, &shared.stopping);
                 for (_, reply) in asked {
                     // Whoever asked may be gone.
                     let answer = match &outcome {
                         Ok(()) => Ok(()),
-                        Err(error) => Err(failure(error)),
+                        Err(error) => Err(Failure::new(error.code(), error.to_string())),
                     };
                     let _ = reply.send(answer);
                 }
                 outcome
             }
             Due::Paths(paths) => {
-                shared.counters.resume();
+                shared.resume_job();
                 let outcome =
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
-                shared.counters.finish();
+                shared.finish_job();
                 shared.outliner.wake();
+                shared.embedding_thread.wake();
                 outcome
             }
         }
@@ -474,13 +477,10 @@ impl Due {
 fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ingest {
     let config = &shared.config;
     let options = IngestOptions {
-        walk: shared.walk_options(),
-        chunking: config.chunking.clone(),
+        rules: config.rules.clone(),
         reader: Arc::clone(&config.reader),
-        pdf: config.pdf,
-        archives: config.archives,
         threads: config.threads,
-        rules: rules(shared),
+        clock: Arc::clone(&config.clock),
     };
     let last_corpus = Mutex::new(Instant::now());
     let (inner, on_event) = (Arc::clone(shared), Arc::clone(on_event));
@@ -491,6 +491,7 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
                 inner.write_corpus();
                 *last = Instant::now();
             }
+            inner.embedding_thread.wake();
             (on_event)(Event::Progress(inner.progress()));
         }
         IngestEvent::FileError { path, message } => (on_event)(Event::FileError { path, message }),
@@ -499,37 +500,10 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
     Ingest::new(shared.guard.clone(), Arc::clone(index), options, Arc::clone(&shared.counters), sink)
 }
 
-/// A digest of every setting that decides what is indexed and how it is cut. The number before it is that of the cutting
-/// rules themselves: another one has everything cut anew.
-fn rules(shared: &Shared) -> String {
-    let config = &shared.config;
-    let (policy, chunking, archives) = (&config.policy, &config.chunking, config.archives);
-    let text = format!("{policy:?} {chunking:?} {} {} {archives:?}", config.gitignore, config.pdf);
-    format!("6:{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
-}
-
-fn fatal_code(code: ErrorCode) -> &'static str {
+/// The exit code of the process depends on it, and there are three.
+fn fatal_code(code: ErrorCode) -> ErrorCode {
     match code {
-        ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => code.as_str(),
-        _ => INGEST_FAILED,
+        ErrorCode::StoreCorrupt | ErrorCode::IndexVersionMismatch => code,
+        _ => ErrorCode::IngestFailed,
     }
-}
-
-pub(crate) fn failure(error: &IngestError) -> Failure {
-    let (code, message) = describe(error);
-    Failure::new(code, message)
-}
-
-/// The public code and a message that says what to do.
-pub(crate) fn describe(error: &IngestError) -> (ErrorCode, String) {
-    let code = match error {
-        IngestError::Index(IndexError::Corrupt { .. } | IndexError::Foreign { .. }) => {
-            ErrorCode::StoreCorrupt
-        }
-        IngestError::Index(IndexError::Newer { .. }) => ErrorCode::IndexVersionMismatch,
-        IngestError::Index(_) | IngestError::Walk(_) | IngestError::Thread(_) | IngestError::Cancelled => {
-            ErrorCode::ExtractFailed
-        }
-    };
-    (code, error.to_string())
 }

@@ -349,7 +349,7 @@ pub fn is_called_one(path: &str) -> bool {
         || !name.trim_start_matches('.').contains('.')
 }
 
-/// The path of a member below its archive, or why it is none.
+/// The path of a member below its archive, or why the name is not a path.
 fn checked(name: &str) -> Result<String, MemberSkip> {
     match RelPath::parse(name) {
         Ok(path) => Ok(shown(path.as_str())),

@@ -27,31 +27,35 @@ pub struct Extraction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     pub pointer: Pointer,
-    /// The heading, slide title or subject it stands under.
+    /// The heading, slide title or subject above it.
     pub title: Option<String>,
     /// UTF-8 with `\n` line ends and no control characters; tables and links in Markdown.
     pub text: String,
 }
 
 impl Extraction {
-    /// All units as one text with an empty line between two, and for each unit its first and last line in it,
-    /// from 1: the line numbers of the representation.
-    pub fn joined(&self) -> (String, Vec<(u32, u32)>) {
+    /// All units as one text with an empty line between two: the representation.
+    pub fn joined(&self) -> String {
         let mut text = String::with_capacity(self.units.iter().map(|unit| unit.text.len() + 2).sum());
-        let mut lines = Vec::with_capacity(self.units.len());
-        let mut line = 1u32;
         for unit in &self.units {
             if !text.is_empty() {
                 text.push_str("\n\n");
-                line += 2;
             }
-            let more = u32::try_from(unit.text.bytes().filter(|byte| *byte == b'\n').count());
-            let last = line.saturating_add(more.unwrap_or(u32::MAX));
             text.push_str(&unit.text);
-            lines.push((line, last));
-            line = last;
         }
-        (text, lines)
+        text
+    }
+
+    /// The first and the last line of each unit in the joined text, from 1.
+    pub fn unit_lines(&self) -> Vec<(u32, u32)> {
+        let mut next = 1u32;
+        let lines = self.units.iter().map(|unit| {
+            let more = u32::try_from(unit.text.bytes().filter(|byte| *byte == b'\n').count());
+            let (first, last) = (next, next.saturating_add(more.unwrap_or(u32::MAX)));
+            next = last.saturating_add(2);
+            (first, last)
+        });
+        lines.collect()
     }
 }
 
@@ -74,7 +78,7 @@ mod tests {
             skip: None,
             diagnostics: vec![],
         };
-        let (text, lines) = extraction.joined();
+        let (text, lines) = (extraction.joined(), extraction.unit_lines());
         assert_eq!(text, "a\nb\n\nc\n\nd\ne");
         assert_eq!(lines, [(1, 2), (4, 4), (6, 7)]);
         let all: Vec<&str> = text.split('\n').collect();

@@ -20,7 +20,7 @@ pub struct Limits {
     /// Bytes of all members or parts together, unpacked, those of inner archives included.
     pub max_total_bytes: u64,
     /// Unpacked bytes for each packed one. Asked only of what unpacks to more than 16 MiB: a small sheet of equal rows
-    /// packs as well as a bomb and harms nobody.
+    /// packs as well as a bomb and is harmless.
     pub max_ratio: u64,
     /// Archives in archives, messages in messages.
     pub max_depth: u32,

@@ -67,7 +67,7 @@ impl Sections {
         self.text.push_str(text);
     }
 
-    /// Gives what there is to the sink. The next piece stands under the same heading.
+    /// Gives what there is to the sink. The next piece has the same heading.
     pub(crate) fn flush(&mut self, sink: &mut Sink) -> Outcome {
         let text = std::mem::take(&mut self.text);
         if text.trim().is_empty() {
@@ -79,7 +79,7 @@ impl Sections {
         sink.unit(pointer, self.title.as_deref(), &text)
     }
 
-    /// A section that stands apart, as footnotes do.
+    /// A section of its own, as for footnotes.
     pub(crate) fn apart(&mut self, title: &str, sink: &mut Sink) -> Outcome {
         self.flush(sink)?;
         self.title = Some(title.to_owned());

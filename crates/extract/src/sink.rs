@@ -33,6 +33,11 @@ pub(crate) fn broken<T>(detail: impl Into<String>) -> Outcome<T> {
     Err(Halt::Broken(detail.into()))
 }
 
+/// What is said of a document that a password protects.
+pub(crate) fn encrypted(format: Format) -> Halt {
+    Halt::Skip(SkipReason::Encrypted { format: format.to_string() })
+}
+
 #[derive(Debug)]
 pub(crate) struct Sink {
     pub(crate) format: Format,
@@ -46,7 +51,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// More of the same helps nobody.
+    /// A longer list would not be read.
     const MAX_DIAGNOSTICS: usize = 50;
     const MAX_TITLE_CHARS: usize = 200;
 

@@ -62,7 +62,7 @@ impl OpenTables {
         self.0.push(Begun::default());
     }
 
-    /// Puts a paragraph into the cell that it stands in; false if it stands in none.
+    /// Puts a paragraph into the cell around it; false if there is no cell.
     pub(crate) fn take(&mut self, text: &str) -> bool {
         let table = self.0.last_mut();
         table.map(|table| table.add(text)).is_some()

@@ -42,7 +42,7 @@ impl Tag<'_> {
         let found = attributes.flatten().find(|attribute| wanted(attribute.key.into_inner()))?;
         Some(match found.normalized_value(XmlVersion::Implicit1_0) {
             Ok(value) => value.into_owned(),
-            // An entity nobody defined.
+            // An undefined entity.
             Err(_) => found.value.clone().into_owned(),
         })
     }
@@ -86,6 +86,12 @@ pub(crate) struct Xml<'a> {
     reader: Reader<&'a [u8]>,
     meter: &'a Meter,
     depth: usize,
+}
+
+/// An element that is being read.
+pub(crate) struct Element {
+    /// How deep its parent lies.
+    outside: usize,
 }
 
 impl<'a> Xml<'a> {
@@ -145,26 +151,31 @@ impl<'a> Xml<'a> {
         }
     }
 
+    /// The element that has just begun, for [`Xml::next_in`].
+    pub(crate) fn element(&self) -> Element {
+        Element { outside: self.depth.saturating_sub(1) }
+    }
+
+    /// The next token within an element, its children's included; `None` once the element has ended.
+    pub(crate) fn next_in(&mut self, element: &Element) -> Outcome<Option<Token<'a>>> {
+        let token = self.next()?;
+        Ok(token.filter(|_| self.depth > element.outside))
+    }
+
     /// Reads to the end of the element that has just begun.
     pub(crate) fn skip(&mut self) -> Outcome {
-        let outside = self.depth.saturating_sub(1);
-        while self.depth > outside {
-            if self.next()?.is_none() {
-                break;
-            }
-        }
+        let element = self.element();
+        while self.next_in(&element)?.is_some() {}
         Ok(())
     }
 
     /// The text of the element that has just begun, its children's included.
     pub(crate) fn text(&mut self) -> Outcome<String> {
-        let outside = self.depth.saturating_sub(1);
+        let element = self.element();
         let mut text = String::new();
-        while self.depth > outside {
-            match self.next()? {
-                Some(Token::Text(more)) => text.push_str(&more),
-                Some(_) => {}
-                None => break,
+        while let Some(token) = self.next_in(&element)? {
+            if let Token::Text(more) = token {
+                text.push_str(&more);
             }
         }
         Ok(text)

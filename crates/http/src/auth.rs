@@ -1,25 +1,40 @@
-//! Who may come in: bearer tokens, compared in constant time and never kept or printed in the clear.
+//! Who sent a request: bearer tokens, compared in constant time and never kept or printed in the clear.
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::ready;
 
+use futures::future::BoxFuture;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use model::Identity;
 use subtle::ConstantTimeEq;
 
-use crate::errors::HttpError;
+use crate::error::HttpError;
 
-#[derive(Debug, Clone)]
-pub enum Auth {
-    /// Everybody is the same anonymous caller.
-    None,
-    Bearer(Vec<Credential>),
+/// Tells by the headers of a request who sent it. It may ask elsewhere, such as a store of keys.
+pub trait Authenticate: Send + Sync {
+    /// `None` for a request that does not prove who sent it.
+    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Identity>>;
+
+    /// Whether requests without any credential are let in.
+    fn admits_anyone(&self) -> bool {
+        false
+    }
+}
+
+/// Everybody is the same anonymous caller.
+pub struct Anonymous(Identity);
+
+/// A fixed list of tokens. Holds digests only, so that comparing takes the same time for every guess, whatever its
+/// length.
+pub struct BearerTokens {
+    known: Vec<([u8; 32], Identity)>,
 }
 
 /// A token and the name its bearer goes by in sessions, audit lines and logs.
 #[derive(Debug, Clone)]
 pub struct Credential {
-    pub identity: String,
+    pub identity: Identity,
     pub token: SecretToken,
 }
 
@@ -27,26 +42,66 @@ pub struct Credential {
 #[derive(Clone)]
 pub struct SecretToken(String);
 
-impl Auth {
-    /// The usual case: one token.
-    pub fn bearer(token: SecretToken) -> Auth {
-        Auth::Bearer(vec![Credential { identity: "bearer".into(), token }])
+impl Default for Anonymous {
+    fn default() -> Anonymous {
+        Anonymous(Identity::new("anonymous"))
+    }
+}
+
+impl Authenticate for Anonymous {
+    fn authenticate<'a>(&'a self, _: &'a HeaderMap) -> BoxFuture<'a, Option<Identity>> {
+        Box::pin(ready(Some(self.0.clone())))
     }
 
-    pub(crate) fn check(&self) -> Result<(), HttpError> {
-        let Auth::Bearer(credentials) = self else { return Ok(()) };
+    fn admits_anyone(&self) -> bool {
+        true
+    }
+}
+
+impl BearerTokens {
+    pub fn new(credentials: &[Credential]) -> Result<BearerTokens, HttpError> {
         if credentials.is_empty() {
             return Err(HttpError::config("auth", "no token is configured"));
         }
         for Credential { identity, token } in credentials {
             if token.0.is_empty() || !token.0.bytes().all(|byte| byte.is_ascii_graphic()) {
+                let identity = identity.as_str();
                 return Err(HttpError::config(
                     "auth",
                     format!("the token of {identity:?} must be one line of visible ASCII characters"),
                 ));
             }
         }
-        Ok(())
+        let known = credentials
+            .iter()
+            .map(|credential| (digest(credential.token.0.as_bytes()), credential.identity.clone()))
+            .collect();
+        Ok(BearerTokens { known })
+    }
+
+    /// The usual case: one token.
+    pub fn one(token: SecretToken) -> Result<BearerTokens, HttpError> {
+        BearerTokens::new(&[Credential { identity: Identity::new("bearer"), token }])
+    }
+
+    fn identify(&self, headers: &HeaderMap) -> Option<Identity> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        // Two credentials count as none: a proxy in front may have read the other one, and seen another caller.
+        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let presented = digest(bearer_token(value.as_bytes())?);
+        let mut found = None;
+        for (known, identity) in &self.known {
+            if bool::from(known.ct_eq(&presented)) {
+                found = Some(identity);
+            }
+        }
+        found.cloned()
+    }
+}
+
+impl Authenticate for BearerTokens {
+    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Identity>> {
+        Box::pin(ready(self.identify(headers)))
     }
 }
 
@@ -65,46 +120,6 @@ impl fmt::Debug for SecretToken {
 impl fmt::Display for SecretToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("****")
-    }
-}
-
-/// Decides who sent a request. Holds digests only, so that comparing takes the same time for every guess, whatever
-/// its length.
-pub(crate) struct Gate {
-    /// Empty when nobody needs a credential.
-    known: Vec<([u8; 32], Arc<str>)>,
-    anonymous: Arc<str>,
-}
-
-impl Gate {
-    pub(crate) fn new(auth: &Auth) -> Gate {
-        let known = match auth {
-            Auth::None => Vec::new(),
-            Auth::Bearer(credentials) => credentials
-                .iter()
-                .map(|credential| {
-                    (digest(credential.token.0.as_bytes()), credential.identity.as_str().into())
-                })
-                .collect(),
-        };
-        Gate { known, anonymous: "anonymous".into() }
-    }
-
-    pub(crate) fn identify(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        if self.known.is_empty() {
-            return Some(self.anonymous.clone());
-        }
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        // Two credentials are no credential: whoever reads the other one would see another caller.
-        let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let presented = digest(bearer_token(value.as_bytes())?);
-        let mut found = None;
-        for (known, identity) in &self.known {
-            if bool::from(known.ct_eq(&presented)) {
-                found = Some(identity);
-            }
-        }
-        found.cloned()
     }
 }
 
@@ -127,11 +142,8 @@ mod tests {
 
     use super::*;
 
-    fn gate() -> Gate {
-        Gate::new(&Auth::Bearer(vec![
-            Credential { identity: "one".into(), token: SecretToken::new("alpha") },
-            Credential { identity: "two".into(), token: SecretToken::new("beta") },
-        ]))
+    fn credential(identity: &str, token: &str) -> Credential {
+        Credential { identity: Identity::new(identity), token: SecretToken::new(token) }
     }
 
     fn ask(values: &[&[u8]]) -> Option<String> {
@@ -139,7 +151,8 @@ mod tests {
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
         }
-        gate().identify(&headers).map(|identity| identity.to_string())
+        let tokens = BearerTokens::new(&[credential("one", "alpha"), credential("two", "beta")]).unwrap();
+        tokens.identify(&headers).map(|identity| identity.to_string())
     }
 
     #[test]
@@ -165,15 +178,15 @@ mod tests {
 
     #[test]
     fn a_token_prints_as_stars() {
-        let auth = Auth::bearer(SecretToken::new("alpha"));
-        assert!(!format!("{auth:?} {}", SecretToken::new("alpha")).contains("alpha"));
+        let credential = credential("one", "alpha");
+        assert!(!format!("{credential:?} {}", credential.token).contains("alpha"));
     }
 
     #[test]
     fn unusable_tokens_are_refused() {
         for bad in ["", "a b", "a\n", "ü"] {
-            assert!(Auth::bearer(SecretToken::new(bad)).check().is_err(), "{bad:?}");
+            assert!(BearerTokens::one(SecretToken::new(bad)).is_err(), "{bad:?}");
         }
-        assert!(Auth::Bearer(Vec::new()).check().is_err());
+        assert!(BearerTokens::new(&[]).is_err());
     }
 }

@@ -69,7 +69,7 @@ impl fmt::Display for Network {
 
 /// The client's address: the peer's, unless the peer is a trusted proxy; then the right-most forwarded address that
 /// is not itself a trusted proxy, because everything to the left of it may be invented by the client.
-pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
     let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
     let mut nearest = peer.to_canonical();
     if !is_trusted(nearest) {

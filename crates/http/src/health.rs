@@ -1,17 +1,19 @@
 //! `/healthz`, `/readyz` and `/metrics`: whether the process lives, whether it can answer, and its numbers.
 
+use std::convert::Infallible;
+use std::future::ready;
+use std::sync::Arc;
+
+use axum::body::Body;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use tokio_util::sync::CancellationToken;
+use tower::service_fn;
 
-use crate::errors::Refusal;
-use crate::reply::Reply;
+use crate::route::{Guard, Limits, Route, WaitsForTurn};
 
-const LIVE: &str = "/healthz";
-const READY: &str = "/readyz";
-const METRICS: &str = "/metrics";
-
-/// What the server behind the edge says of itself.
+/// What the program behind the server says of itself.
 pub trait Vitals: Send + Sync {
     /// Its first index is there: questions have answers.
     fn is_ready(&self) -> bool;
@@ -20,7 +22,7 @@ pub trait Vitals: Send + Sync {
     fn metrics(&self) -> String;
 }
 
-/// Of a server that has nothing to wait for and nothing to count.
+/// Of a program that has nothing to wait for and nothing to count.
 pub struct NoVitals;
 
 impl Vitals for NoVitals {
@@ -33,48 +35,41 @@ impl Vitals for NoVitals {
     }
 }
 
-/// The paths that are answered here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Probe {
-    Live,
-    Ready,
-    Metrics,
+const JSON: &str = "application/json";
+
+pub(crate) fn routes(vitals: &Arc<dyn Vitals>, stopping: &CancellationToken) -> [Route; 3] {
+    let (ready_of, metrics_of) = (Arc::clone(vitals), Arc::clone(vitals));
+    let stopping = stopping.clone();
+    let readiness = move || match () {
+        () if stopping.is_cancelled() => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"stopping"}"#),
+        () if ready_of.is_ready() => (StatusCode::OK, r#"{"status":"ready"}"#),
+        () => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"indexing"}"#),
+    };
+    [
+        route("/healthz", || document(StatusCode::OK, JSON, r#"{"status":"ok"}"#)),
+        route("/readyz", move || {
+            let (status, body) = readiness();
+            document(status, JSON, body)
+        }),
+        // The numbers tell how the server is used, which is not for everyone who can reach it.
+        route("/metrics", move || {
+            document(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics_of.metrics())
+        })
+        .guard(Guard::IdentifiedWhenExposed),
+    ]
 }
 
-impl Probe {
-    pub(crate) fn at(path: &str) -> Option<Probe> {
-        match path {
-            LIVE => Some(Probe::Live),
-            READY => Some(Probe::Ready),
-            METRICS => Some(Probe::Metrics),
-            _ => None,
-        }
-    }
+fn route(path: &str, answer: impl Fn() -> Response<Body> + Clone + Send + Sync + 'static) -> Route {
+    let service = service_fn(move |_: Request<Body>| ready(Ok::<_, Infallible>(answer())));
+    Route::new(path, service)
+        .methods([Method::GET, Method::HEAD])
+        .guard(Guard::Open)
+        .limits(Limits { turn: WaitsForTurn::Never, ..Limits::default() })
+}
 
-    pub(crate) fn check(method: &Method) -> Result<(), Refusal> {
-        match *method {
-            Method::GET | Method::HEAD => Ok(()),
-            _ => Err(Refusal::MethodNotAllowed { allow: "GET, HEAD" }),
-        }
-    }
-
-    pub(crate) fn answer(self, vitals: &dyn Vitals, stopping: bool) -> Response<Reply> {
-        const JSON: &str = "application/json";
-        let fixed = |text: &'static str| Bytes::from_static(text.as_bytes());
-        let (status, kind, body) = match self {
-            Probe::Live => (StatusCode::OK, JSON, fixed(r#"{"status":"ok"}"#)),
-            Probe::Ready if stopping => {
-                (StatusCode::SERVICE_UNAVAILABLE, JSON, fixed(r#"{"status":"stopping"}"#))
-            }
-            Probe::Ready if vitals.is_ready() => (StatusCode::OK, JSON, fixed(r#"{"status":"ready"}"#)),
-            Probe::Ready => (StatusCode::SERVICE_UNAVAILABLE, JSON, fixed(r#"{"status":"indexing"}"#)),
-            Probe::Metrics => {
-                (StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", vitals.metrics().into())
-            }
-        };
-        let mut response = Response::new(Reply::full(body));
-        *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        response
-    }
+fn document(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
 }

@@ -5,16 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use http::header::HOST;
 use http::{HeaderMap, Uri};
 
-use crate::errors::HttpError;
+use crate::error::HttpError;
 
 /// The names and addresses this server answers to.
-pub(crate) struct Hosts {
+pub struct Hosts {
     admitted: Vec<Authority>,
     /// A literal address cannot be rebound, so a server that others reach by address may take any.
     any_address: bool,
 }
 
-/// `host[:port]`; an admitted one without a port stands for every port.
+/// `host[:port]`; an admitted one without a port admits every port.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Authority {
     pub(crate) host: Host,
@@ -39,12 +39,7 @@ impl Host {
 
 impl Hosts {
     /// `bound` is the address of the listener, `listen_host` the host it was asked for by.
-    pub(crate) fn new(
-        listen_host: &str,
-        bound: IpAddr,
-        public: bool,
-        extra: &[String],
-    ) -> Result<Hosts, HttpError> {
+    pub fn new(listen_host: &str, bound: IpAddr, public: bool, extra: &[String]) -> Result<Hosts, HttpError> {
         let any_port = |host| Authority { host, port: None };
         let mut admitted = vec![
             any_port(Host::Name("localhost".into())),
@@ -66,7 +61,7 @@ impl Hosts {
     }
 
     /// Exactly one Host, ours; an absolute request target must say the same.
-    pub(crate) fn admit(&self, target: &Uri, headers: &HeaderMap) -> bool {
+    pub fn admit(&self, target: &Uri, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(HOST).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };
         let Ok(host) = value.to_str() else { return false };

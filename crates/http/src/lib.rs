@@ -1,38 +1,47 @@
-//! The HTTP edge: everything between a socket and an MCP server.
+//! An HTTP server: everything between a socket and the service that answers a request.
 //!
-//! A request passes one check after another, cheapest and most suspicious first, and its body is read only after it
-//! has proved who sent it: Host, Origin, credential, rate, type, size, strict JSON, session. Only then does it reach
-//! the MCP transport. Nothing here knows a tool.
+//! A [`Site`] is a list of [`Route`]s. A request passes one check after another, cheapest and most suspicious first:
+//! Host, Origin, path, method, credential, rate. Then the route's service gets it, any tower service, an axum router
+//! among them. The service reads the body within the route's limits, and the body ends only when it is the client's turn.
+//! What the server refuses is a [`Refusal`], plain facts that each route puts into its own words. Nothing here knows what
+//! is spoken inside the bodies.
 
-mod accept;
+mod admission;
 mod auth;
 mod body;
 mod client;
-mod clock;
 mod config;
-mod connection;
+mod connection_slots;
 mod cors;
-mod edge;
-mod errors;
+mod error;
+mod hardening;
 mod health;
 mod host;
-mod limits;
-mod message;
+mod listen;
 mod origin;
+mod rate;
+mod refusal;
 mod reply;
-mod seats;
+mod route;
 mod serve;
-mod sessions;
+mod site;
+mod timed_stream;
 mod tls;
 mod turns;
 mod unsent;
 
-pub use auth::{Auth, Credential, SecretToken};
-pub use client::{BadNetwork, Network};
-pub use clock::{Clock, SystemClock};
+pub use auth::{Anonymous, Authenticate, BearerTokens, Credential, SecretToken};
+pub use client::{BadNetwork, Network, client_address};
 pub use config::{HttpConfig, RateLimit, Timeouts};
-pub use edge::Mount;
-pub use errors::HttpError;
+pub use cors::Cors;
+pub use error::HttpError;
+pub use hardening::Hardening;
 pub use health::{NoVitals, Vitals};
-pub use serve::{Bound, bind, resolve};
+pub use host::Hosts;
+pub use listen::{Bound, bind, resolve};
+pub use origin::{OriginRefused, Origins};
+pub use refusal::{Refusal, Wording, plain_json};
+pub use route::{Endless, Guard, Limits, Route, WaitsForTurn};
+pub use serve::Shutdown;
+pub use site::Site;
 pub use tls::TlsFiles;

@@ -3,10 +3,11 @@
 use http::header::ORIGIN;
 use http::{HeaderMap, HeaderValue};
 
-use crate::errors::HttpError;
+use crate::error::HttpError;
 use crate::host::{Authority, Host};
 
-pub(crate) struct Origins {
+/// The origins of web pages that may talk to this server.
+pub struct Origins {
     allowed: Vec<Allowed>,
 }
 
@@ -24,13 +25,14 @@ enum Scheme {
     Https,
 }
 
+/// The request comes from a page that is not allowed, or its origin cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct OriginRefused;
+pub struct OriginRefused;
 
 impl Origins {
     /// Under TLS a page of this machine is one that was fetched by HTTPS: then an allowed loopback origin is allowed with
     /// that scheme, too.
-    pub(crate) fn new(entries: &[String], tls: bool) -> Result<Origins, HttpError> {
+    pub fn new(entries: &[String], tls: bool) -> Result<Origins, HttpError> {
         let mut allowed: Vec<Allowed> = entries
             .iter()
             .map(|entry| {
@@ -57,7 +59,7 @@ impl Origins {
     }
 
     /// The allowed origin of a request from a web page, nothing for a request from elsewhere.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, OriginRefused> {
+    pub fn admit(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, OriginRefused> {
         let mut values = headers.get_all(ORIGIN).iter();
         let Some(value) = values.next() else { return Ok(None) };
         if values.next().is_some() {

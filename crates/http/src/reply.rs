@@ -1,27 +1,21 @@
 //! The body of an answer, and what must live exactly as long as it.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Empty, Full};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::connection::Exchange;
-use crate::sessions::Visit;
+use crate::timed_stream::Exchange;
 use crate::turns::Turn;
 use crate::unsent::Unsent;
 
 pub(crate) struct Reply {
-    inner: BoxBody<Bytes, Infallible>,
+    inner: axum::body::Body,
     /// Ends the stream early.
     until: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    /// The session is in use until its answer is out.
-    visit: Option<Visit>,
     /// The connection is serving until its answer is out.
     exchange: Option<Exchange>,
     /// The request is worked on until its answer is complete.
@@ -31,26 +25,13 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) fn empty() -> Reply {
-        Reply::stream(Empty::new().boxed())
-    }
-
-    pub(crate) fn full(bytes: Bytes) -> Reply {
-        Reply::stream(Full::new(bytes).boxed())
-    }
-
-    pub(crate) fn stream(inner: BoxBody<Bytes, Infallible>) -> Reply {
-        Reply { inner, until: None, visit: None, exchange: None, turn: None, unsent: None }
+    pub(crate) fn new(inner: axum::body::Body) -> Reply {
+        Reply { inner, until: None, exchange: None, turn: None, unsent: None }
     }
 
     /// For streams with no end of their own, which would otherwise keep a stopping server waiting.
     pub(crate) fn until(mut self, token: &CancellationToken) -> Reply {
         self.until = Some(Box::pin(token.clone().cancelled_owned()));
-        self
-    }
-
-    pub(crate) fn holding(mut self, visit: Visit) -> Reply {
-        self.visit = Some(visit);
         self
     }
 
@@ -65,16 +46,21 @@ impl Reply {
         self.turn = Some(turn);
         self
     }
+
+    /// Whether all of the answer is known already.
+    pub(crate) fn is_document(&self) -> bool {
+        self.inner.size_hint().exact().is_some()
+    }
 }
 
 impl Body for Reply {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.inner).poll_frame(context);
         if polled.is_pending()
             && let Some(until) = &mut self.until
@@ -85,7 +71,7 @@ impl Body for Reply {
         if let (Poll::Ready(Some(Ok(frame))), Some(unsent)) = (&polled, &self.unsent)
             && let Some(data) = frame.data_ref()
         {
-            unsent.given(data.len());
+            unsent.queued(data.len());
         }
         polled
     }

@@ -8,7 +8,7 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use crate::errors::HttpError;
+use crate::error::HttpError;
 
 /// A certificate chain, the server's own first, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,14 +2,17 @@
 //!
 //! A client is a credential at an address. As many requests are worked on at once as there are processors; while several
 //! clients ask, one processor is left to the others. A client that has no request under way need not wait for one to
-//! finish, so that somebody who asks now and then is answered as if the others were not there. What a client has not read yet counts against it: whoever asks for megabytes and leaves
-//! them lying gets no further answers, and loses the connections that stand still, once they keep others waiting.
+//! finish, so that a client that asks now and then is answered as if the others were not there. What a client has not read
+//! yet counts against it: one that asks for megabytes and leaves them unread gets no further answers, and loses its stalled
+//! connections once they keep others waiting.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use model::Identity;
 use tokio::sync::{Notify, oneshot};
 
 use crate::unsent::Unsent;
@@ -17,11 +20,11 @@ use crate::unsent::Unsent;
 /// Work that takes longer than this is waiting for something more often than not (a scan of the folder, a slow disk);
 /// from then on another request may be started beside it.
 const SLICE: Duration = Duration::from_millis(100);
-/// How often the queue is looked through while somebody waits.
+/// How often the queue is looked through while a request waits.
 const TICK: Duration = Duration::from_millis(20);
 /// How long after its last request a client counts as one of several that ask.
-const ABOUT: Duration = Duration::from_secs(1);
-/// One in so many turns of a client goes to its newcomers, even while its proven connections have requests waiting.
+const RECENTLY: Duration = Duration::from_secs(1);
+/// Every fourth turn of a client goes to its newcomers, even while its proven connections have requests waiting.
 const NEWCOMERS: u64 = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -34,8 +37,8 @@ pub(crate) struct TurnLimits {
     pub(crate) unsent_per_client: usize,
     /// The same for all clients together.
     pub(crate) unsent: usize,
-    /// How long a connection may stand still with an answer once it keeps others waiting.
-    pub(crate) standstill: Duration,
+    /// How long a connection may leave an answer unread once it keeps others waiting.
+    pub(crate) stall_limit: Duration,
 }
 
 impl Default for TurnLimits {
@@ -46,7 +49,7 @@ impl Default for TurnLimits {
             begun_per_client: (4 * processors).max(16),
             unsent_per_client: 32 << 20,
             unsent: 256 << 20,
-            standstill: Duration::from_secs(2),
+            stall_limit: Duration::from_secs(2),
         }
     }
 }
@@ -54,18 +57,20 @@ impl Default for TurnLimits {
 /// Who asks: the holder of a credential, at an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ClientKey {
-    pub(crate) identity: Arc<str>,
+    /// `None` on routes that ask for no credential.
+    pub(crate) identity: Option<Identity>,
     pub(crate) address: IpAddr,
 }
 
 pub(crate) struct Turns {
     limits: TurnLimits,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     someone_waits: Notify,
+    connections: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// Turns that count: begun, and not yet longer than a slice.
     running: usize,
     waiting: usize,
@@ -73,14 +78,14 @@ struct State {
     peak: usize,
     unsent: usize,
     last_id: u64,
-    clients: HashMap<ClientKey, Client>,
+    clients: HashMap<ClientKey, ClientQueue>,
     /// The two clients that asked last, and when.
-    about: Vec<(ClientKey, Instant)>,
+    recent_clients: Vec<(ClientKey, Instant)>,
     begun: HashMap<u64, Begun>,
 }
 
 #[derive(Default)]
-struct Client {
+struct ClientQueue {
     running: usize,
     begun: usize,
     unsent: usize,
@@ -111,19 +116,24 @@ pub(crate) struct Turn {
 
 impl Turns {
     pub(crate) fn new(limits: TurnLimits) -> Arc<Turns> {
-        Arc::new(Turns { limits, state: Mutex::default(), someone_waits: Notify::new() })
+        Arc::new(Turns {
+            limits,
+            state: Mutex::default(),
+            someone_waits: Notify::new(),
+            connections: AtomicU64::new(0),
+        })
     }
 
     /// Waits for the client's turn.
     pub(crate) async fn take(self: &Arc<Self>, client: &ClientKey, is_proven: bool) -> Turn {
         let receiver = {
             let mut state = self.lock();
-            state.is_about(client);
+            state.note_asking(client);
             let floor = state.clients.values().map(|client| client.served).min().unwrap_or_default();
             let of_client = state
                 .clients
                 .entry(client.clone())
-                .or_insert_with(|| Client { served: floor, ..Client::default() });
+                .or_insert_with(|| ClientQueue { served: floor, ..ClientQueue::default() });
             let (sender, receiver) = oneshot::channel();
             let queue = if is_proven { &mut of_client.proven } else { &mut of_client.newcomers };
             queue.push_back(Waiter(sender));
@@ -139,8 +149,8 @@ impl Turns {
         receiver.await.unwrap_or(Turn { turns: None, id: 0 })
     }
 
-    /// Looks after the queue while somebody waits in it; runs as long as the server does.
-    pub(crate) async fn keep(self: Arc<Self>) {
+    /// Gives out turns that become free by time alone; runs as long as the server does.
+    pub(crate) async fn run_queue(self: Arc<Self>) {
         loop {
             if self.lock().waiting == 0 {
                 self.someone_waits.notified().await;
@@ -148,14 +158,19 @@ impl Turns {
             tokio::time::sleep(TICK).await;
             let idle = {
                 let mut state = self.lock();
-                state.let_long_ones_be(Instant::now());
+                state.stop_counting_long_turns(Instant::now());
                 self.dispatch(&mut state);
-                state.standing_still(&self.limits, Instant::now())
+                state.stalled_connections(&self.limits, Instant::now())
             };
             for connection in idle {
                 connection.give_up();
             }
         }
+    }
+
+    /// A number that no other connection has.
+    pub(crate) fn next_connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Requests that are worked on or wait.
@@ -212,7 +227,7 @@ impl Turns {
     }
 
     /// Gives out turns while there are any to give: first to clients with the least under way, then with the least had.
-    fn dispatch(self: &Arc<Self>, state: &mut State) {
+    fn dispatch(self: &Arc<Self>, state: &mut QueueState) {
         while state.waiting > 0 {
             let next = state
                 .clients
@@ -242,10 +257,11 @@ impl Turns {
         }
     }
 
-    fn may_begin(&self, state: &State, key: &ClientKey, client: &Client) -> bool {
+    fn may_begin(&self, state: &QueueState, key: &ClientKey, client: &ClientQueue) -> bool {
         let limits = &self.limits;
         let (running, unsent) = (state.running, state.unsent);
-        let share = if state.others_ask(key) { (limits.running - 1).max(1) } else { limits.running };
+        let share =
+            if state.others_asked_recently(key) { (limits.running - 1).max(1) } else { limits.running };
         let has_room = match client.running {
             0 => running < 2 * limits.running,
             own => own < share && running < limits.running,
@@ -257,23 +273,23 @@ impl Turns {
         has_room && client.begun < limits.begun_per_client && has_read
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn is_about(&mut self, client: &ClientKey) {
-        self.about.retain(|(other, _)| other != client);
-        self.about.truncate(1);
-        self.about.insert(0, (client.clone(), Instant::now()));
+impl QueueState {
+    fn note_asking(&mut self, client: &ClientKey) {
+        self.recent_clients.retain(|(other, _)| other != client);
+        self.recent_clients.truncate(1);
+        self.recent_clients.insert(0, (client.clone(), Instant::now()));
     }
 
-    fn others_ask(&self, client: &ClientKey) -> bool {
-        self.about.iter().any(|(other, at)| other != client && at.elapsed() < ABOUT)
+    fn others_asked_recently(&self, client: &ClientKey) -> bool {
+        self.recent_clients.iter().any(|(other, at)| other != client && at.elapsed() < RECENTLY)
     }
 
-    fn let_long_ones_be(&mut self, now: Instant) {
+    fn stop_counting_long_turns(&mut self, now: Instant) {
         for begun in self.begun.values_mut() {
             if begun.counts && now.saturating_duration_since(begun.since) >= SLICE {
                 begun.counts = false;
@@ -285,14 +301,14 @@ impl State {
         }
     }
 
-    /// The connections that stand still with answers while their client, or all, have to wait because of them.
-    fn standing_still(&self, limits: &TurnLimits, now: Instant) -> Vec<Arc<Unsent>> {
+    /// The connections with answers that are not read while their client, or all clients, have to wait because of them.
+    fn stalled_connections(&self, limits: &TurnLimits, now: Instant) -> Vec<Arc<Unsent>> {
         let all_full = self.unsent >= limits.unsent;
         self.clients
             .values()
             .filter(|client| all_full || (client.waits() && client.unsent >= limits.unsent_per_client))
             .flat_map(|client| client.holders.values())
-            .filter(|holder| holder.stands_still(now, limits.standstill))
+            .filter(|holder| holder.is_stalled(now, limits.stall_limit))
             .cloned()
             .collect()
     }
@@ -316,7 +332,7 @@ impl State {
     }
 }
 
-impl Client {
+impl ClientQueue {
     fn waits(&self) -> bool {
         !self.proven.is_empty() || !self.newcomers.is_empty()
     }
@@ -346,7 +362,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> ClientKey {
-        ClientKey { identity: "token".into(), address: name.parse().unwrap() }
+        ClientKey { identity: Some(Identity::new("token")), address: name.parse().unwrap() }
     }
 
     fn turns(running: usize) -> Arc<Turns> {
@@ -355,7 +371,7 @@ mod tests {
             begun_per_client: 16,
             unsent_per_client: 1 << 20,
             unsent: 4 << 20,
-            standstill: Duration::from_millis(10),
+            stall_limit: Duration::from_millis(10),
         })
     }
 
@@ -365,7 +381,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn somebody_who_asks_now_and_then_does_not_wait_for_the_greedy() {
+    async fn a_client_that_asks_now_and_then_does_not_wait_for_a_greedy_one() {
         let turns = turns(2);
         let (greedy, honest) = (key("127.0.0.2"), key("127.0.0.1"));
         let held =
@@ -375,7 +391,7 @@ mod tests {
         assert!(turn.is_some(), "another client is served beside them");
         assert!(at_once(&turns, &honest, false).await.is_none(), "with one request, not with many");
         drop((held, turn));
-        assert!(turns.lock().clients.is_empty(), "nothing is remembered of who asks no more");
+        assert!(turns.lock().clients.is_empty(), "a client that asks no more is forgotten");
     }
 
     #[tokio::test]
@@ -412,23 +428,23 @@ mod tests {
         let client = key("127.0.0.1");
         let long = turns.take(&client, false).await;
         assert!(at_once(&turns, &client, false).await.is_none());
-        turns.lock().let_long_ones_be(Instant::now() + SLICE);
+        turns.lock().stop_counting_long_turns(Instant::now() + SLICE);
         assert!(at_once(&turns, &client, false).await.is_some());
         drop(long);
         assert_eq!(turns.lock().running, 0);
     }
 
     #[tokio::test]
-    async fn who_leaves_answers_unread_gets_no_more_and_loses_what_stands_still() {
+    async fn a_client_that_leaves_answers_unread_gets_no_more_and_loses_stalled_connections() {
         let turns = turns(4);
         let (greedy, honest) = (key("127.0.0.2"), key("127.0.0.1"));
         let connection = Unsent::new(turns.clone());
-        connection.belongs_to(&greedy);
-        connection.given(1 << 20);
+        connection.set_client(&greedy);
+        connection.queued(1 << 20);
         assert!(at_once(&turns, &greedy, false).await.is_none());
         assert!(at_once(&turns, &greedy, true).await.is_some(), "its other connections take what they get");
         assert!(at_once(&turns, &honest, false).await.is_some());
-        let keeper = tokio::spawn(turns.clone().keep());
+        let keeper = tokio::spawn(turns.clone().run_queue());
         let waiting = tokio::spawn({
             let (turns, greedy) = (turns.clone(), greedy.clone());
             async move { drop(turns.take(&greedy, false).await) }

@@ -11,8 +11,6 @@ use crate::turns::{ClientKey, Turns};
 /// Smaller pieces are not worth counting: what the HTTP library keeps of them is bounded.
 const COUNTED: usize = 32 * 1024;
 
-static LAST_ID: AtomicU64 = AtomicU64::new(0);
-
 pub(crate) struct Unsent {
     id: u64,
     turns: Arc<Turns>,
@@ -30,7 +28,7 @@ pub(crate) struct Unsent {
 impl Unsent {
     pub(crate) fn new(turns: Arc<Turns>) -> Arc<Unsent> {
         Arc::new(Unsent {
-            id: LAST_ID.fetch_add(1, Ordering::Relaxed),
+            id: turns.next_connection(),
             turns,
             client: Mutex::default(),
             bytes: AtomicUsize::new(0),
@@ -46,19 +44,19 @@ impl Unsent {
     }
 
     /// A request begins. `true` if this client has taken an answer here before, and waited for it.
-    pub(crate) fn begin(&self) -> bool {
+    pub(crate) fn begin_request(&self) -> bool {
         let asked_after_reading = self.arrived.swap(false, Ordering::Relaxed);
         let answered = self.answers.fetch_add(1, Ordering::Relaxed) > 0;
         asked_after_reading && answered && self.bytes.load(Ordering::Relaxed) == 0
     }
 
-    pub(crate) fn arrived(&self) {
+    pub(crate) fn note_arrival(&self) {
         self.arrived.store(true, Ordering::Relaxed);
     }
 
     /// The client whose answers are sent from now on. Behind a proxy several clients share a connection: what it still
     /// holds then counts for the one that makes it hold more.
-    pub(crate) fn belongs_to(self: &Arc<Self>, client: &ClientKey) {
+    pub(crate) fn set_client(self: &Arc<Self>, client: &ClientKey) {
         let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref() == Some(client) {
             return;
@@ -71,33 +69,33 @@ impl Unsent {
         *current = Some(client.clone());
     }
 
-    pub(crate) fn given(self: &Arc<Self>, bytes: usize) {
+    pub(crate) fn queued(self: &Arc<Self>, bytes: usize) {
         if bytes < COUNTED {
             return;
         }
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = client.as_ref() {
             if self.bytes.fetch_add(bytes, Ordering::Relaxed) == 0 {
-                self.move_on();
+                self.note_progress();
             }
             self.turns.held(client, self, bytes);
         }
     }
 
-    /// So many bytes have left.
-    pub(crate) fn took(&self, bytes: usize) {
+    /// The system took this many bytes to send.
+    pub(crate) fn sent(&self, bytes: usize) {
         let held = self.bytes.load(Ordering::Relaxed);
         if held > 0 {
             self.release(bytes.min(held));
         }
     }
 
-    /// The client took a fair piece: the time it may stand still begins again.
-    pub(crate) fn move_on(&self) {
+    /// The client took a fair piece: the time it may leave the answer alone begins again.
+    pub(crate) fn note_progress(&self) {
         *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    pub(crate) fn stands_still(&self, now: Instant, limit: Duration) -> bool {
+    pub(crate) fn is_stalled(&self, now: Instant, limit: Duration) -> bool {
         let moved = *self.moved.lock().unwrap_or_else(PoisonError::into_inner);
         now.saturating_duration_since(moved) >= limit
     }

@@ -1,6 +1,6 @@
 //! What the indexing pipeline asks of the index, and what it gets back.
 
-use model::{Chunk, ContentHash, DocId, DocStatus, DocType, Generation, RepType, SourceType};
+use model::{ContentHash, DocId, DocStatus, Document, Generation, Representation};
 
 /// Changes that become durable together or not at all.
 #[derive(Debug, Clone, Default)]
@@ -10,19 +10,11 @@ pub struct Batch {
 
 #[derive(Debug, Clone)]
 pub enum DocChange {
-    /// This is the document now, whatever was known of the path before.
+    /// This is the document now, whatever was known of its path before.
     Put {
-        path: String,
-        source: SourceType,
-        doc_type: DocType,
-        size: u64,
-        mtime_ns: i64,
-        inode: u64,
-        content_hash: Option<ContentHash>,
-        status: DocStatus,
-        error: Option<String>,
-        /// The document's text, cut into chunks. Without one, what it had is tombstoned.
-        rep: Option<NewRep>,
+        document: Document,
+        /// All its texts, of different types. What it had of other types is tombstoned.
+        representations: Vec<Representation>,
     },
     /// Only the file's metadata moved: the content is the same.
     Touch {
@@ -36,13 +28,13 @@ pub enum DocChange {
     },
 }
 
-#[derive(Debug, Clone)]
-pub struct NewRep {
-    pub rep_type: RepType,
-    /// Equal hashes mean equal chunks: they are then not even looked at.
-    pub rep_hash: ContentHash,
-    pub meta_json: String,
-    pub chunks: Vec<Chunk>,
+impl DocChange {
+    pub fn path(&self) -> &str {
+        match self {
+            DocChange::Put { document, .. } => &document.path,
+            DocChange::Touch { path, .. } | DocChange::Delete { path } => path,
+        }
+    }
 }
 
 /// What a batch changed.
@@ -58,9 +50,9 @@ pub struct Applied {
     pub embedded: u64,
 }
 
-/// A document as the last scan left it.
+/// As much of a document as a scan compares with the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownDocument {
     pub doc_id: DocId,
     pub size: u64,
     pub mtime_ns: i64,

@@ -13,7 +13,7 @@ pub enum IndexError {
         "the index has format {found}, this program reads up to {supported}: use a newer dir2mcp, or another --state-dir"
     )]
     Newer { found: u32, supported: u32 },
-    /// The catalog itself. Whoever writes the index builds it again from the files.
+    /// The catalog itself. The writer builds it again from the files.
     #[error("{} is damaged ({detail}); `dir2mcp reindex` builds it again", path.display())]
     Corrupt { path: PathBuf, detail: String },
     /// It is never overwritten: whose it is we do not know.
@@ -96,25 +96,37 @@ fn io_cause(error: &tantivy::TantivyError) -> Option<io::ErrorKind> {
     }
 }
 
-impl From<IndexError> for Failure {
-    fn from(error: IndexError) -> Failure {
-        let code = match &error {
+impl IndexError {
+    /// The public code, whoever meets the error: the writer or somebody who only asks.
+    pub fn code(&self) -> ErrorCode {
+        match self {
             IndexError::Missing { .. } | IndexError::Busy { .. } => ErrorCode::IndexNotReady,
             IndexError::Newer { .. } => ErrorCode::IndexVersionMismatch,
             IndexError::Corrupt { .. } | IndexError::Foreign { .. } => ErrorCode::StoreCorrupt,
-            _ => return Failure::new(ErrorCode::InternalError, "the index could not be read"),
-        };
-        // The path of the state directory is nobody's business outside.
-        let message = match error {
+            IndexError::NotWritable { .. } | IndexError::DiskFull { .. } => ErrorCode::IngestFailed,
+            IndexError::ReadOnly
+            | IndexError::Io { .. }
+            | IndexError::Sqlite { .. }
+            | IndexError::Lexical { .. } => ErrorCode::InternalError,
+        }
+    }
+}
+
+/// For whoever asked a question. The path of the state directory stays inside; it is in the cause.
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Failure {
+        let message = match &error {
             IndexError::Missing { .. } => "there is no index yet".to_owned(),
             IndexError::Busy { .. } => "the index is busy".to_owned(),
+            IndexError::Newer { .. } => error.to_string(),
             IndexError::Corrupt { .. } => {
                 "a part of the index is damaged; it is built again in the background, or by `dir2mcp reindex`"
                     .to_owned()
             }
             IndexError::Foreign { .. } => "the catalog is the database of another program".to_owned(),
-            other => other.to_string(),
+            IndexError::DiskFull { .. } => "no space is left for the index".to_owned(),
+            _ => "the index could not be read".to_owned(),
         };
-        Failure::new(code, message)
+        Failure::new(error.code(), message).because(error)
     }
 }

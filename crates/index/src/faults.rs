@@ -1,8 +1,8 @@
 //! Survives that a mapped file is cut under us.
 //!
-//! Reading a mapped page that its file no longer has ends a process by SIGBUS. Nobody but us has business in the state
+//! Reading a mapped page that its file no longer has ends a process by SIGBUS. Only we write to the state
 //! directory, but a full disk that was tidied up by hand must not take the server down. The handler puts a page of zeros
-//! where the missing one was and counts it: whoever searches then knows that the files need a repair.
+//! where the missing one was and counts it: a search then knows that the files need a repair.
 
 #![allow(unsafe_code, reason = "a signal handler can only be set through the C library")]
 

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use model::{ChunkId, Embedder, IndexKind};
+use model::LocalEmbedder;
 
 use crate::derive::KINDS;
 use crate::error::IndexError;
 use crate::lexical::{NewDoc, Slot};
-use crate::vector::{self, PendingRow};
+use crate::vector::PendingRow;
 
 /// Chunks that a thread takes at a time: neighbours share their path and are embedded together.
 const GROUP: usize = 16;
@@ -30,7 +30,6 @@ pub(crate) enum Want {
 pub(crate) struct Work {
     pub(crate) lexical: Result<(), IndexError>,
     pub(crate) rows: Vec<(usize, PendingRow)>,
-    pub(crate) failed: Vec<(ChunkId, String)>,
     pub(crate) panicked: bool,
 }
 
@@ -39,7 +38,6 @@ impl Work {
         Work {
             lexical: Err(IndexError::Lexical { detail: "a thread panicked".to_owned() }),
             rows: Vec::new(),
-            failed: Vec::new(),
             panicked: true,
         }
     }
@@ -49,10 +47,10 @@ pub(crate) fn work(
     mut slot: Option<&mut Slot>,
     items: &[Item<'_>],
     next: &AtomicUsize,
-    embedder: &dyn Embedder,
+    embedder: Option<&dyn LocalEmbedder>,
     strides: [usize; 2],
 ) -> Work {
-    let mut done = Work { lexical: Ok(()), rows: Vec::new(), failed: Vec::new(), panicked: false };
+    let mut done = Work { lexical: Ok(()), rows: Vec::new(), panicked: false };
     loop {
         let start = next.fetch_add(GROUP, Ordering::Relaxed);
         if start >= items.len() {
@@ -67,13 +65,16 @@ pub(crate) fn work(
             done.lexical = added;
         }
         for (kind, stride) in KINDS.into_iter().zip(strides) {
-            let wanted: Vec<usize> = group
-                .clone()
-                .filter(|number| {
+            if let Some(embedder) = embedder {
+                let wanted = |number: &usize| {
                     items[*number].doc.kind == kind && matches!(items[*number].vector, Want::Embedding)
-                })
-                .collect();
-            embed(items, &wanted, kind, stride, embedder, &mut done);
+                };
+                let wanted: Vec<usize> = group.clone().filter(wanted).collect();
+                let texts: Vec<&str> = wanted.iter().map(|number| items[*number].doc.text).collect();
+                for (number, vector) in wanted.into_iter().zip(embedder.embed(kind, &texts)) {
+                    done.rows.push((number, pending_row(&items[number].doc, &vector, stride)));
+                }
+            }
             for number in group.clone() {
                 if let (true, Want::This(bought)) = (items[number].doc.kind == kind, &items[number].vector) {
                     done.rows.push((number, pending_row(&items[number].doc, bought, stride)));
@@ -83,50 +84,6 @@ pub(crate) fn work(
     }
 }
 
-/// Embeds some chunks together, and one by one if that fails, to know which of them it was.
-fn embed(
-    items: &[Item<'_>],
-    wanted: &[usize],
-    kind: IndexKind,
-    stride: usize,
-    embedder: &dyn Embedder,
-    done: &mut Work,
-) {
-    if wanted.is_empty() {
-        return;
-    }
-    let texts: Vec<&str> = wanted.iter().map(|number| items[*number].doc.text).collect();
-    match embed_checked(embedder, kind, &texts) {
-        Ok(vectors) => {
-            for (number, vector) in wanted.iter().zip(vectors) {
-                done.rows.push((*number, pending_row(&items[*number].doc, &vector, stride)));
-            }
-        }
-        Err(error) if wanted.len() == 1 => done.failed.push((items[wanted[0]].doc.id, error)),
-        Err(_) => {
-            for number in wanted {
-                embed(items, &[*number], kind, stride, embedder, done);
-            }
-        }
-    }
-}
-
-/// Embeds and makes sure that every vector is there and has its size.
-pub(crate) fn embed_checked(
-    embedder: &dyn Embedder,
-    kind: IndexKind,
-    texts: &[&str],
-) -> Result<Vec<Vec<f32>>, String> {
-    let vectors = embedder.embed(kind, texts).map_err(|error| error.to_string())?;
-    let dimensions = embedder.dimensions(kind);
-    if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimensions) {
-        return Err("the embedder returned vectors of another number or size".to_owned());
-    }
-    Ok(vectors)
-}
-
 fn pending_row(doc: &NewDoc<'_>, vector: &[f32], stride: usize) -> PendingRow {
-    let mut bytes = Vec::with_capacity(stride);
-    let scale = vector::quantize(vector, stride, &mut bytes);
-    PendingRow { doc: doc.doc_id as u32, ordinal: doc.ordinal, scale, vector: bytes.into_boxed_slice() }
+    PendingRow::new(doc.doc_id, doc.ordinal, vector, stride)
 }

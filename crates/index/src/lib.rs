@@ -13,27 +13,33 @@
 //! Every page of the catalog has a checksum. Where one does not match ([`Index::damage`]), the index is built again from
 //! the files, beside the old one ([`rebuild_dir`]), and put in its place ([`install_rebuilt`]).
 //! Searches run on a [`Snapshot`].
+//!
+//! The vector files are called `.hnsw` because the specification calls them so; they hold the vectors themselves, which are
+//! compared exactly, and no graph.
 
 mod batch;
 mod catalog;
 pub mod definitions;
 mod derive;
 mod documents;
+mod embed;
 mod error;
 mod faults;
 mod feed;
+mod follow;
 mod ids;
 mod index;
 mod lexical;
 mod outlines;
+mod publish;
 mod rank;
 mod rebuild;
 mod snapshot;
 pub mod tokens;
 mod vector;
 
-pub use batch::{Applied, Batch, DocChange, Known, NewRep};
-pub use catalog::{Counts, DocumentRow, StoredChunk, Unoutlined};
+pub use batch::{Applied, Batch, DocChange, KnownDocument};
+pub use catalog::{Counts, DocumentRow, NewVector, PendingChunk, StoredChunk, Unoutlined};
 pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;
 pub use faults::survive_cut_files;

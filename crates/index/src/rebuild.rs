@@ -1,8 +1,8 @@
 //! Building a whole new index beside the old one, and putting it in its place.
 //!
 //! The new index is built in `rebuild/`. When it is complete, that directory is renamed to `rebuilt/`, which is the
-//! moment of decision: from then on the files in it are moved to their places, now or, after a crash, by whoever opens the
-//! index next. A `rebuild/` that nobody finished is removed.
+//! moment of decision: from then on the files in it are moved to their places, now or, after a crash, by the next
+//! process that opens the index. An unfinished `rebuild/` is removed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub fn rebuild_dir(state: &Path) -> Result<PathBuf, IndexError> {
 }
 
 /// Puts the index that was built in [`rebuild_dir`] in the place of the old one. It must be complete and closed, and
-/// nobody may write to the old one any more ([`crate::Index::retire`]); whoever still reads it sees what it was.
+/// the old one must not be written any more ([`crate::Index::retire`]); its readers still see what it was.
 pub fn install_rebuilt(state: &Path) -> Result<(), IndexError> {
     let io = |error| IndexError::io(state, error);
     let (unfinished, complete) = (state.join(UNFINISHED), state.join(COMPLETE));

@@ -36,13 +36,13 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub path: String,
-    /// A bit for each word that stands in its text or its path.
+    /// A bit for each word that occurs in its text or its path.
     pub words: u64,
     /// The chunk with the most of them.
     pub chunk: ChunkId,
 }
 
-/// In how many chunks tokens stand, as far as somebody asked: counting reads the postings, and the frequent words, which
+/// In how many chunks tokens occur, as far as it was asked: counting reads the postings, and the frequent words, which
 /// have the most, are asked for again and again.
 #[derive(Default)]
 pub(crate) struct Counted {
@@ -165,7 +165,7 @@ impl Snapshot {
         self.documents.paths()
     }
 
-    /// In how many chunks of a kind a token stands.
+    /// In how many chunks of a kind a token occurs.
     pub fn holders(&self, kind: IndexKind, token: &str) -> u64 {
         self.counted.of(Some(kind), Part::Body, token, || lexical::holders(&self.lexical, kind, token))
     }

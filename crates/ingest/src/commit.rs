@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use index::{Batch, DocChange, Index, IndexError};
-use model::DocStatus;
 
 use crate::budget::Budget;
 use crate::counters::Counters;
@@ -88,9 +87,11 @@ impl Committer<'_> {
         let applied = self.index.apply(&pending.batch)?;
         for (change, outcome) in pending.batch.changes.iter().zip(&pending.outcomes) {
             self.counters.settle(outcome);
-            if let DocChange::Put { path, status: DocStatus::Error, error, .. } = change {
-                let message = error.clone().unwrap_or_default();
-                (self.on_event)(IngestEvent::FileError { path: path.clone(), message });
+            if let DocChange::Put { document, .. } = change
+                && let Some(reason) = document.reason.as_ref().filter(|reason| reason.is_failure())
+            {
+                let (path, message) = (document.path.clone(), reason.to_string());
+                (self.on_event)(IngestEvent::FileError { path, message });
             }
         }
         self.counters.add(&applied);

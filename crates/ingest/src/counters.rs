@@ -27,6 +27,8 @@ pub struct Counters {
     /// Files and folders by the rule that left them out.
     ignored: Mutex<BTreeMap<IgnoreRule, (u64, u64)>>,
     notes: Mutex<Vec<String>>,
+    /// Why some passages have no vector yet.
+    embedding_note: Mutex<Option<String>>,
     searchable: AtomicU64,
     not_searchable: AtomicU64,
     representations: AtomicU64,
@@ -52,6 +54,7 @@ impl Default for Counters {
             not_searchable: AtomicU64::new(0),
             ignored: Mutex::default(),
             notes: Mutex::default(),
+            embedding_note: Mutex::default(),
             representations: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             embedded: AtomicU64::new(0),
@@ -80,7 +83,7 @@ impl Counters {
             read: self.read.load(Relaxed),
             to_read: self.walked.load(Relaxed).then(|| self.to_read.load(Relaxed)),
             ignored: self.ignored(),
-            notes: lock(&self.notes).clone(),
+            notes: lock(&self.notes).iter().chain(&*lock(&self.embedding_note)).cloned().collect(),
         }
     }
 
@@ -88,7 +91,7 @@ impl Counters {
         self.running.load(Relaxed)
     }
 
-    /// Says that a job is due before its first file is seen, so that nobody is told "complete" too early.
+    /// Says that a job is due before its first file is seen, so that no caller is told "complete" too early.
     pub fn start(&self, job_id: String, mode: IndexMode) {
         *lock(&self.job) = (job_id, mode);
         let of_the_job = [
@@ -121,14 +124,14 @@ impl Counters {
         self.running.store(false, Relaxed);
     }
 
-    /// An entry was met. What becomes of it is counted by [`Counters::settle`].
-    pub(crate) fn meet(&self) {
+    /// Counts an entry that was found. What becomes of it is counted by [`Counters::settle`].
+    pub(crate) fn count_scanned(&self) {
         self.scanned.fetch_add(1, Relaxed);
     }
 
-    /// An entry was met whose row stays as it was.
-    pub(crate) fn meet_known(&self, status: DocStatus) {
-        self.meet();
+    /// Counts an entry whose row stays as it was.
+    pub(crate) fn count_known(&self, status: DocStatus) {
+        self.count_scanned();
         self.settle(&Outcome::of_known(status));
     }
 
@@ -206,8 +209,21 @@ impl Counters {
         is_news
     }
 
+    /// Takes over why some passages have no vector yet, if so; whether that is news.
+    pub fn set_embedding_note(&self, note: Option<String>) -> bool {
+        let mut last = lock(&self.embedding_note);
+        let is_news = *last != note;
+        *last = note;
+        is_news
+    }
+
+    /// So many more chunks have a vector.
+    pub fn add_embedded(&self, chunks: u64) {
+        self.embedded.fetch_add(chunks, Relaxed);
+    }
+
     /// Moves the totals by one batch. A replaced representation counts as a new one until the next
-    /// [`Counters::set_totals`]; counting anew for each batch would cost more than the batch.
+    /// [`Counters::set_totals`]; counting everything for each batch would cost more than the batch.
     pub(crate) fn add(&self, applied: &Applied) {
         self.representations.fetch_add(applied.reps, Relaxed);
         for (counter, added) in [(&self.chunks, applied.chunks_added), (&self.embedded, applied.embedded)] {

@@ -5,10 +5,13 @@
 //! ```
 
 mod budget;
+mod change;
 pub mod chunk;
 mod commit;
 mod counters;
 mod documents;
+mod embed;
+mod extracted;
 mod left_out;
 mod members;
 mod outcome;
@@ -16,17 +19,20 @@ mod outlet;
 mod outline;
 mod plan;
 mod represent;
+mod rules;
 mod scan;
 mod text;
 mod text_pages;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
-pub use documents::{Archive, Content, DocumentReader, InProcess, Kind, NoContent, content, unread};
-pub use extract::archive::{Entry, Mode as ArchiveMode, Walked};
-pub use extract::{Extraction, Format, Limits as ExtractLimits, row_lines};
-pub use lang::Parsed;
+pub use documents::{
+    Archive, DocumentProcesses, DocumentReader, DocumentText, Extractor, InProcess, Kind, serve_documents,
+    unread,
+};
+pub use embed::{EmbedReport, embed_pending};
 pub use outline::{extensions, languages, outline_all, structure, summary};
+pub use rules::IngestRules;
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished, is_current};
 pub use text::{FileText, Unshown, read_text};
 pub use text_pages::TextPages;

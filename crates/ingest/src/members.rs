@@ -7,13 +7,14 @@ use discover::Examiner;
 use extract::Format;
 use extract::archive::{Entry, MemberSkip, Mode};
 use index::DocChange;
-use model::{ContentHash, DocType, IgnoreRule, RelPath, SkipReason, SourceType};
+use model::{ContentHash, DocType, Document, IgnoreRule, RelPath, SkipReason, SourceType};
 
+use crate::change;
 use crate::documents::{Archive, Kind};
 use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
-use crate::represent::{Put, Representer};
+use crate::represent::Representer;
 
 impl Representer<'_> {
     /// Brings the members of a changed archive into the catalog, and removes those that are gone. The archive's own row
@@ -21,16 +22,16 @@ impl Representer<'_> {
     pub(crate) fn archive(
         &self,
         path: &RelPath,
-        put: Put,
+        document: Document,
         format: Format,
         bytes: &[u8],
         before: &Before<'_>,
         out: &mut Outlet<'_>,
     ) {
-        let Some(mode) = self.archives else {
+        let Some(mode) = self.rules.archives else {
             let setting = "ingest.archives.mode".to_owned();
             let reason = SkipReason::SwitchedOff { doc_type: DocType::Archive.to_string(), setting };
-            out.send(put.skipped(DocType::Archive, reason));
+            out.send(change::skipped(document, DocType::Archive, reason));
             return forget(before, path, &HashSet::new(), out);
         };
         let archive = Archive {
@@ -44,13 +45,13 @@ impl Representer<'_> {
             examiner: Examiner::new(self.guard, self.walk),
             representer: self,
             archive: path,
-            mtime_ns: put.mtime_ns,
+            mtime_ns: document.mtime_ns,
             mode,
             before,
             out,
             seen: HashMap::new(),
         };
-        let walked = self.reader.members(&archive, &mut |entry| members.take(entry));
+        let walked = self.extractor.reader.members(&archive, &mut |entry| members.take(entry));
         let Members { seen, out, .. } = members;
         if out.is_closed() {
             return;
@@ -58,9 +59,9 @@ impl Representer<'_> {
         let walked = match walked {
             Ok(walked) => walked,
             // What is known of it stays until it can be read again.
-            Err(message) => {
-                let put = Put { inode: 0, content_hash: None, ..put };
-                out.send(put.failed(DocType::Archive, format!("EXTRACT_FAILED: {message}")));
+            Err(detail) => {
+                let reason = SkipReason::NotTried { detail };
+                out.send(change::skipped(change::to_retry(document), DocType::Archive, reason));
                 return;
             }
         };
@@ -69,14 +70,15 @@ impl Representer<'_> {
                 out.send_as(DocChange::Delete { path }, Outcome::Withdrawn(Box::new(outcome)));
             }
             forget(before, path, &HashSet::new(), out);
-            out.send(put.skipped(DocType::Archive, reason));
+            out.send(change::skipped(document, DocType::Archive, reason));
             return;
         }
         let members = u32::try_from(seen.len()).unwrap_or(u32::MAX);
         forget(before, path, &seen.into_keys().collect(), out);
         out.send(match walked.stopped {
-            None => put.listed(DocType::Archive),
-            Some(detail) => put.skipped(
+            None => change::listed(document, DocType::Archive),
+            Some(detail) => change::skipped(
+                document,
                 DocType::Archive,
                 SkipReason::PartlyRead { format: format.to_string(), detail, members },
             ),
@@ -121,36 +123,35 @@ impl Members<'_, '_> {
             return;
         }
         let hash = ContentHash(*blake3::hash(&bytes).as_bytes());
-        let put = self.row(&path, size).hashed(hash);
+        let document = self.document(&path, size);
         if let Some(known) = self.before.known(path.as_str()).filter(|known| known.content_hash == Some(hash))
         {
-            return self.send(put.touched(), Outcome::of_known(known.status));
+            return self.send(change::touched(document), Outcome::of_known(known.status));
         }
         let kind = Kind::of(&path, &bytes);
         let limit = self.representer.guard.policy().max_bytes(kind.doc_type());
         let change = if size > limit {
-            put.skipped(kind.doc_type(), SkipReason::TooLarge { size, limit })
+            let document = change::hashed(document, hash);
+            change::skipped(document, kind.doc_type(), SkipReason::TooLarge { size, limit })
         } else {
-            self.representer.read(&path, put, kind, bytes)
+            self.representer.read(&path, document, kind, bytes, hash)
         };
         self.settle(change);
     }
 
     fn inner_archive(&mut self, inner: &str, opened: bool) {
         let Some(path) = self.admitted(inner) else { return };
-        let put = self.row(&path, 0);
+        let document = self.document(&path, 0);
         let change = if opened {
-            put.listed(DocType::Archive)
+            change::listed(document, DocType::Archive)
         } else if self.mode == Mode::Shallow {
             let setting = "ingest.archives.mode: shallow".to_owned();
-            put.skipped(
-                DocType::Archive,
-                SkipReason::SwitchedOff { doc_type: DocType::Archive.to_string(), setting },
-            )
+            let reason = SkipReason::SwitchedOff { doc_type: DocType::Archive.to_string(), setting };
+            change::skipped(document, DocType::Archive, reason)
         } else {
             let detail =
                 "archives in archives are not opened this deep; unpack it to have it searched".to_owned();
-            put.skipped(DocType::Archive, SkipReason::Member { detail })
+            change::skipped(document, DocType::Archive, SkipReason::Member { detail })
         };
         self.settle(change);
     }
@@ -182,8 +183,8 @@ impl Members<'_, '_> {
             }
             other => (self.unused(path), SkipReason::Member { detail: other.to_string() }),
         };
-        let put = self.row(&path, 0);
-        self.settle(put.skipped(DocType::BinaryIgnored, reason));
+        let document = self.document(&path, 0);
+        self.settle(change::skipped(document, DocType::BinaryIgnored, reason));
     }
 
     /// A path that no other row has: a name may come twice.
@@ -204,27 +205,26 @@ impl Members<'_, '_> {
     }
 
     fn send(&mut self, change: DocChange, outcome: Outcome) {
-        let path = match &change {
-            DocChange::Put { path, .. } | DocChange::Touch { path, .. } | DocChange::Delete { path } => path,
-        };
-        let outcome = match self.seen.insert(path.clone(), outcome.clone()) {
+        let outcome = match self.seen.insert(change.path().to_owned(), outcome.clone()) {
             Some(before) => Outcome::Corrected { before: Box::new(before), now: Box::new(outcome) },
             None => {
-                self.representer.counters.meet();
+                self.representer.counters.count_scanned();
                 outcome
             }
         };
         self.out.send_as(change, outcome);
     }
 
-    fn row(&self, path: &RelPath, size: u64) -> Put {
-        Put {
+    fn document(&self, path: &RelPath, size: u64) -> Document {
+        Document {
             path: path.as_str().to_owned(),
             source: SourceType::ArchiveMember,
+            doc_type: DocType::BinaryIgnored,
             size,
             mtime_ns: self.mtime_ns,
             inode: 0,
             content_hash: None,
+            reason: None,
         }
     }
 }

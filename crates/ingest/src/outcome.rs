@@ -37,7 +37,7 @@ impl Outcome {
     /// The outcome of a change that says by itself what it is about; a touched row needs [`Outcome::of_known`].
     pub(crate) fn of_change(change: &DocChange) -> Outcome {
         match change {
-            DocChange::Put { status, .. } => Outcome::of_new(*status),
+            DocChange::Put { document, .. } => Outcome::of_new(document.status()),
             DocChange::Touch { .. } => Outcome::Unchanged,
             DocChange::Delete { .. } => Outcome::Deleted,
         }

@@ -27,7 +27,7 @@ impl<'a> Outlet<'a> {
         Outlet { budget, changes, cancel, held: 0, closed: false }
     }
 
-    /// Waits until so many bytes may be read; `false` when nobody wants them any more.
+    /// Waits until so many bytes may be read; `false` when the job has ended.
     pub(crate) fn take(&mut self, bytes: u64) -> bool {
         match self.budget.take(bytes) {
             Some(taken) => self.held += taken,
@@ -36,8 +36,8 @@ impl<'a> Outlet<'a> {
         !self.is_closed()
     }
 
-    /// Gives back what was taken. Whoever waits for something else than the budget must hold nothing of it.
-    pub(crate) fn let_go(&mut self) {
+    /// Returns what was taken. A thread that waits for anything but the budget must hold nothing of it.
+    pub(crate) fn release(&mut self) {
         self.budget.give_back(std::mem::take(&mut self.held));
     }
 
@@ -62,6 +62,6 @@ impl<'a> Outlet<'a> {
 
 impl Drop for Outlet<'_> {
     fn drop(&mut self) {
-        self.let_go();
+        self.release();
     }
 }

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use index::Known;
+use index::KnownDocument;
 use model::DocStatus;
 
-/// What the catalog knows, by path, with a mark for what the running scan has met.
+/// What the catalog knows, by path, with a mark for what the running scan has seen.
 pub(crate) struct Ledger {
     entries: BTreeMap<String, Entry>,
 }
 
 struct Entry {
-    known: Known,
+    known: KnownDocument,
     seen: AtomicBool,
 }
 
 impl Ledger {
-    pub(crate) fn new(known: impl IntoIterator<Item = (String, Known)>) -> Ledger {
+    pub(crate) fn new(known: impl IntoIterator<Item = (String, KnownDocument)>) -> Ledger {
         let entries = known
             .into_iter()
             .map(|(path, known)| (path, Entry { known, seen: AtomicBool::new(false) }))
@@ -26,27 +26,27 @@ impl Ledger {
         Ledger { entries }
     }
 
-    pub(crate) fn known(&self, path: &str) -> Option<&Known> {
+    pub(crate) fn known(&self, path: &str) -> Option<&KnownDocument> {
         self.entries.get(path).map(|entry| &entry.known)
     }
 
-    /// Marks a path as met and returns what is known of it.
-    pub(crate) fn meet(&self, path: &str) -> Option<&Known> {
+    /// Marks a path as seen by the scan and returns what is known of it.
+    pub(crate) fn mark_seen(&self, path: &str) -> Option<&KnownDocument> {
         let entry = self.entries.get(path)?;
         entry.seen.store(true, Relaxed);
         Some(&entry.known)
     }
 
-    /// The same for a file and everything below it, which are its members if it is an archive: whoever reads the archive
-    /// says what became of them.
-    pub(crate) fn meet_file(&self, path: &str) -> Option<&Known> {
+    /// The same for a file and everything below it, which are its members if it is an archive: reading the
+    /// archive tells what became of them.
+    pub(crate) fn mark_file_seen(&self, path: &str) -> Option<&KnownDocument> {
         for (_, entry) in self.range(path) {
             entry.seen.store(true, Relaxed);
         }
         self.known(path)
     }
 
-    /// Known paths that the scan did not meet and that stand below no directory it failed to read.
+    /// Known paths that the scan did not see and that are below no directory it failed to read.
     pub(crate) fn vanished(&self, unreadable: &BTreeSet<String>) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     fn range<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-        // `a.zip-old` stands between `a.zip` and `a.zip/x`.
+        // `a.zip-old` sorts between `a.zip` and `a.zip/x`.
         let below = format!("{path}/");
         let own = self.entries.get_key_value(path);
         let members = self
@@ -87,7 +87,7 @@ pub(crate) struct Before<'l> {
 }
 
 impl<'l> Before<'l> {
-    pub(crate) fn known(&self, path: &str) -> Option<&'l Known> {
+    pub(crate) fn known(&self, path: &str) -> Option<&'l KnownDocument> {
         self.ledger.known(path).filter(|_| self.trust)
     }
 
@@ -98,7 +98,7 @@ impl<'l> Before<'l> {
 }
 
 /// The fast gate: nothing about the file says that its content could be another.
-pub(crate) fn is_unchanged(known: &Known, size: u64, mtime_ns: i64, inode: u64) -> bool {
+pub(crate) fn is_unchanged(known: &KnownDocument, size: u64, mtime_ns: i64, inode: u64) -> bool {
     known.size == size && known.mtime_ns == mtime_ns && known.inode == inode
 }
 
@@ -111,14 +111,14 @@ fn is_at_or_below(path: &str, directory: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use index::Known;
+    use index::KnownDocument;
     use model::{DocId, DocStatus};
 
     use super::{Ledger, is_at_or_below};
 
     #[test]
     fn members_are_found_past_their_archives_namesakes() {
-        let known = Known {
+        let known = KnownDocument {
             doc_id: DocId(1),
             size: 0,
             mtime_ns: 0,
@@ -131,7 +131,7 @@ mod tests {
         let below: Vec<&str> = ledger.at_or_below("a.zip").collect();
         assert_eq!(below, ["a.zip", "a.zip/b", "a.zip/c/d"]);
         assert_eq!(ledger.at_or_below("a").count(), 0);
-        assert!(ledger.meet_file("a.zip").is_some());
+        assert!(ledger.mark_file_seen("a.zip").is_some());
         let vanished: Vec<&str> = ledger.vanished(&Default::default()).collect();
         assert_eq!(vanished, ["a.zip-old", "a.zip.bak/x", "a.zip0", "b"]);
     }

@@ -6,24 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use discover::{Examined, Examiner, Found, FoundFile, WalkError, WalkOptions};
-use extract::archive::Mode as ArchiveMode;
-use index::{DocChange, DocumentRow, Index, IndexError, Known};
-use model::{DocStatus, IndexMode, RelPath};
+use index::{DocChange, DocumentRow, Index, IndexError, KnownDocument};
+use model::{DocStatus, ErrorCode, Failure, IndexMode, RelPath, SkipReason, WallClock};
 use policy::Guard;
 
 use crate::budget::Budget;
-use crate::chunk::ChunkOptions;
+use crate::change::unopened;
 use crate::commit::{Committer, Weighed};
 use crate::counters::Counters;
-use crate::documents::DocumentReader;
+use crate::documents::{DocumentReader, Extractor};
 use crate::left_out::LeftOut;
 use crate::outcome::Outcome;
 use crate::outlet::Outlet;
 use crate::plan::{Before, Ledger, is_unchanged};
-use crate::represent::{Representer, left_out, unreadable};
+use crate::represent::Representer;
+use crate::rules::IngestRules;
 
-/// Bytes read but not yet committed.
-const IN_FLIGHT_BYTES: u64 = 48 << 20;
+/// Bytes read but not yet committed: a batch that is being written, and the next one. Cut into chunks they take about a
+/// third more memory.
+const IN_FLIGHT_BYTES: u64 = 32 << 20;
 
 /// The setting that remembers under which rules the catalog was filled.
 const RULES_SETTING: &str = "ingest_rules";
@@ -35,19 +36,19 @@ pub fn has_finished(index: &Index) -> Result<bool, IndexError> {
 
 #[derive(Debug, Clone)]
 pub struct IngestOptions {
-    pub walk: WalkOptions,
-    pub chunking: ChunkOptions,
-    /// Who digs the text out of documents.
+    pub rules: IngestRules,
+    /// Extracts the text of documents.
     pub reader: Arc<dyn DocumentReader>,
-    /// Text of PDF files is wanted.
-    pub pdf: bool,
-    /// How far archives are looked into, if at all.
-    pub archives: Option<ArchiveMode>,
     /// Files are read and cut by this many threads.
     pub threads: usize,
-    /// Changes with every setting that decides what is indexed or how: another value means that a file with the
-    /// same content must be looked at again.
-    pub rules: String,
+    /// Tells how young a file is.
+    pub clock: Arc<dyn WallClock>,
+}
+
+impl IngestOptions {
+    fn walk(&self) -> WalkOptions {
+        WalkOptions { gitignore: self.rules.gitignore, threads: self.threads }
+    }
 }
 
 /// What a job tells while it runs.
@@ -73,6 +74,26 @@ pub enum IngestError {
     Cancelled,
 }
 
+impl IngestError {
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            IngestError::Index(error) => error.code(),
+            IngestError::Walk(WalkError::RootUnreadable { .. } | WalkError::RootVanished { .. }) => {
+                ErrorCode::RootInaccessible
+            }
+            IngestError::Thread(_) => ErrorCode::IngestFailed,
+            IngestError::Walk(WalkError::Cancelled) | IngestError::Cancelled => ErrorCode::Cancelled,
+        }
+    }
+}
+
+/// For whoever asked for the files to be looked at. The message says what to do.
+impl From<IngestError> for Failure {
+    fn from(error: IngestError) -> Failure {
+        Failure::new(error.code(), error.to_string()).because(error)
+    }
+}
+
 pub struct Ingest {
     guard: Guard,
     index: Arc<Index>,
@@ -94,10 +115,11 @@ impl Ingest {
 
     /// Walks the root and brings every difference into the index. The caller has called [`Counters::start`].
     pub fn scan(&self, mode: IndexMode, cancel: &AtomicBool) -> Result<(), IngestError> {
-        let mut same_rules = self.index.setting(RULES_SETTING)?.as_deref() == Some(&self.options.rules);
+        let rules = self.options.rules.digest();
+        let mut same_rules = self.index.setting(RULES_SETTING)?.as_deref() == Some(&rules);
         if !same_rules && self.index.counts()?.documents == 0 {
             // Whatever is stored from now on is stored by these rules, also if this pass does not reach its end.
-            self.index.set_setting(RULES_SETTING, &self.options.rules)?;
+            self.index.set_setting(RULES_SETTING, &rules)?;
             same_rules = true;
         }
         let trust = mode == IndexMode::Incremental && same_rules;
@@ -108,21 +130,21 @@ impl Ingest {
         self.pipeline(
             cancel,
             |work, changes| {
-                // What is sent may find nobody: then the committer failed, and its error is the scan's.
+                // Sending fails once the committer has failed; its error becomes the scan's.
                 let sink = |found| match found {
                     Found::File(file) => {
-                        self.meet(&ledger, file, trust, work);
+                        self.compare(&ledger, file, trust, work);
                     }
                     Found::Skipped { display, reason, size, mtime_ns } => {
-                        let known = ledger.meet(&display);
+                        let known = ledger.mark_seen(&display);
                         let same = known.is_some_and(|known| {
                             known.status == DocStatus::Skipped && is_unchanged(known, size, mtime_ns, 0)
                         });
                         if same {
-                            self.counters.meet_known(DocStatus::Skipped);
+                            self.counters.count_known(DocStatus::Skipped);
                         } else {
-                            self.counters.meet();
-                            send(changes, left_out(display, size, mtime_ns, &reason));
+                            self.counters.count_scanned();
+                            send(changes, unopened(display, size, mtime_ns, reason));
                         }
                     }
                     Found::Ignored { display, rule, is_dir } => {
@@ -133,13 +155,14 @@ impl Ingest {
                         (self.on_event)(IngestEvent::Warning(format!("{display}: {message}")));
                     }
                     Found::Failed { display, message } => {
-                        ledger.meet(&display);
-                        self.counters.meet();
-                        send(changes, unreadable(display.clone(), &message));
+                        ledger.mark_seen(&display);
+                        self.counters.count_scanned();
+                        let reason = SkipReason::NotTried { detail: message };
+                        send(changes, unopened(display.clone(), 0, 0, reason));
                         unreadable_below.lock().unwrap_or_else(PoisonError::into_inner).insert(display);
                     }
                 };
-                discover::walk(&self.guard, &self.options.walk, cancel, &sink)?;
+                discover::walk(&self.guard, &self.options.walk(), cancel, &sink)?;
                 self.counters.walked.store(true, Relaxed);
                 (self.on_event)(IngestEvent::Progress);
                 // A scan that stopped early has not seen everything: what it missed is not gone.
@@ -154,9 +177,11 @@ impl Ingest {
                 Ok(())
             },
             &Before { ledger: &ledger, trust },
+            // Whoever asks for everything to be read again wants to have it extracted again.
+            (mode == IndexMode::Incremental).then_some(&*self.index),
         )?;
         if !same_rules {
-            self.index.set_setting(RULES_SETTING, &self.options.rules)?;
+            self.index.set_setting(RULES_SETTING, &rules)?;
         }
         self.counters.set_totals(&self.index.counts()?);
         let notes = left_out_by_rule.notes(&self.guard, self.counters.progress().scanned);
@@ -171,7 +196,8 @@ impl Ingest {
 
     /// Looks at the named paths alone: what a watcher heard of.
     pub fn update(&self, paths: &BTreeSet<RelPath>, cancel: &AtomicBool) -> Result<(), IngestError> {
-        let mut examiner = Examiner::new(&self.guard, &self.options.walk);
+        let walk = self.options.walk();
+        let mut examiner = Examiner::new(&self.guard, &walk);
         let examined: Vec<_> = paths.iter().map(|path| (path.as_str(), examiner.examine(path))).collect();
         let ledger = self.ledger_of(&examined)?;
         self.pipeline(
@@ -183,11 +209,11 @@ impl Ingest {
                     }
                     match examined {
                         Examined::File(file) => {
-                            self.meet(&ledger, file, true, work);
+                            self.compare(&ledger, file, true, work);
                         }
                         Examined::Skipped { reason, size, mtime_ns } => {
-                            self.counters.meet();
-                            send(changes, left_out(path.to_owned(), size, mtime_ns, &reason));
+                            self.counters.count_scanned();
+                            send(changes, unopened(path.to_owned(), size, mtime_ns, reason));
                             for gone in ledger.at_or_below(path).filter(|known| *known != path) {
                                 send(changes, DocChange::Delete { path: gone.to_owned() });
                             }
@@ -212,6 +238,7 @@ impl Ingest {
                 Ok(())
             },
             &Before { ledger: &ledger, trust: true },
+            Some(&self.index),
         )?;
         (self.on_event)(IngestEvent::Progress);
         Ok(())
@@ -231,45 +258,47 @@ impl Ingest {
         Ok(Ledger::new(known))
     }
 
-    /// Counts a file and sends it on if it may have changed; `false` when nobody takes it any more.
-    fn meet(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
-        let known = ledger.meet_file(file.path.as_str());
+    /// Counts a file and sends it on if it may have changed; `false` once the readers are gone.
+    fn compare(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
+        let known = ledger.mark_file_seen(file.path.as_str());
         let same = known.filter(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode));
         match same.filter(|_| trust) {
             // A file that may no longer be read keeps its size and time stamp, but not its place in the index.
             Some(known) if known.status != DocStatus::Ok || self.guard.root().may_read(&file.path) => {
                 // With the members that it has if it is an archive.
-                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.meet_known(status));
+                ledger.statuses(file.path.as_str()).for_each(|status| self.counters.count_known(status));
                 true
             }
             _ => {
-                self.counters.meet();
+                self.counters.count_scanned();
                 self.counters.to_read.fetch_add(1, Relaxed);
                 work.send(file).is_ok()
             }
         }
     }
 
-    /// Runs `produce` beside the representing threads and the committer, and waits for all of them.
+    /// Runs `produce` beside the representing threads and the committer, and waits for all of them. `kept` holds the texts
+    /// that were extracted before.
     fn pipeline(
         &self,
         cancel: &AtomicBool,
         produce: impl FnOnce(&Sender<FoundFile>, &Sender<Weighed>) -> Result<(), IngestError>,
         before: &Before<'_>,
+        kept: Option<&Index>,
     ) -> Result<(), IngestError> {
         let budget = Budget::new(IN_FLIGHT_BYTES);
         let (work_in, work_out) = bounded::<FoundFile>(1024);
         let (changes_in, changes_out) = bounded::<Weighed>(256);
+        let (walk, digest) = (self.options.walk(), self.options.rules.digest());
         let representer = Representer {
             guard: &self.guard,
-            chunking: &self.options.chunking,
-            reader: self.options.reader.as_ref(),
-            pdf: self.options.pdf,
-            walk: &self.options.walk,
-            archives: self.options.archives,
+            rules: &self.options.rules,
+            walk: &walk,
+            extractor: Extractor { reader: self.options.reader.as_ref(), kept },
             turn: Mutex::default(),
-            fingerprint: &self.options.rules,
+            digest: &digest,
             counters: &self.counters,
+            clock: self.options.clock.as_ref(),
         };
         let (produced, committed) = std::thread::scope(|scope| -> Result<_, IngestError> {
             let committer = thread("commit").spawn_scoped(scope, || {
@@ -323,11 +352,11 @@ pub fn is_current(guard: &Guard, index: &Index, walk: &WalkOptions) -> Result<bo
     let differs = AtomicBool::new(false);
     let sink = |found| {
         let is_known = match found {
-            Found::File(file) => ledger.meet_file(file.path.as_str()).is_some_and(|known| {
+            Found::File(file) => ledger.mark_file_seen(file.path.as_str()).is_some_and(|known| {
                 // Whatever its inode: that of a young file is not kept.
                 is_unchanged(known, file.size, file.mtime_ns, known.inode)
             }),
-            Found::Skipped { display, .. } => ledger.meet(&display).is_some(),
+            Found::Skipped { display, .. } => ledger.mark_seen(&display).is_some(),
             Found::Failed { .. } | Found::Ignored { .. } | Found::RulesUnread { .. } => true,
         };
         if !is_known {
@@ -361,8 +390,8 @@ fn represent_all(
     }
 }
 
-fn known_of(row: DocumentRow) -> (String, Known) {
-    let known = Known {
+fn known_of(row: DocumentRow) -> (String, KnownDocument) {
+    let known = KnownDocument {
         doc_id: row.doc_id,
         size: row.size,
         mtime_ns: row.mtime_ns,
@@ -370,7 +399,7 @@ fn known_of(row: DocumentRow) -> (String, Known) {
         content_hash: row.content_hash,
         status: row.status,
     };
-    (row.path, known)
+    (row.document.path, known)
 }
 
 fn send(changes: &Sender<Weighed>, change: DocChange) -> bool {

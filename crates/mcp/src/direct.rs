@@ -25,7 +25,7 @@ pub trait Direct {
         headers: &HeaderMap,
         id: &Value,
         body: &mut Map<String, Value>,
-        caller: impl FnOnce() -> Caller,
+        caller: &Caller,
         cancel: CancellationToken,
     ) -> Option<impl Future<Output = Option<Bytes>> + Send>;
 }
@@ -41,7 +41,7 @@ impl Direct for McpServer {
         headers: &HeaderMap,
         id: &Value,
         body: &mut Map<String, Value>,
-        caller: impl FnOnce() -> Caller,
+        caller: &Caller,
         cancel: CancellationToken,
     ) -> Option<impl Future<Output = Option<Bytes>> + Send> {
         let name = self.plain_call(headers, body)?.to_owned();
@@ -51,7 +51,8 @@ impl Direct for McpServer {
             _ => None,
         };
         let request_id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-        let context = CallContext { caller: caller(), cancel, progress: None, request_id: Some(request_id) };
+        let context =
+            CallContext { caller: caller.clone(), cancel, progress: None, request_id: Some(request_id) };
         let id = id.clone();
         Some(async move {
             let result = self.run(&name, arguments, context).await?.ok()?;

@@ -13,7 +13,6 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-use crate::conformance::Fixtures;
 use crate::negotiate::{self, Dialect};
 use crate::progress;
 
@@ -46,8 +45,6 @@ pub struct McpOptions {
     pub protocol: Option<ProtocolVersion>,
     /// How long a client may keep the lists and the discovery answer.
     pub list_ttl: Duration,
-    /// Also offer what the official conformance suite looks for.
-    pub fixtures: bool,
 }
 
 impl McpOptions {
@@ -57,7 +54,6 @@ impl McpOptions {
             caller,
             protocol: None,
             list_ttl: Duration::from_secs(300),
-            fixtures: false,
         }
     }
 }
@@ -67,7 +63,7 @@ impl McpOptions {
 pub enum CallerSource {
     /// The parent process.
     Stdio,
-    /// A [`Caller`] that the HTTP edge left in the extensions of the request.
+    /// A [`Caller`] that the HTTP server left in the extensions of the request.
     Http,
 }
 
@@ -79,20 +75,17 @@ struct Inner {
     identity: Value,
     /// Rendered once: the list stays the same, byte for byte, for as long as the server runs.
     listed: Vec<Tool>,
-    fixtures: Option<Fixtures>,
 }
 
 impl McpServer {
     pub fn new(tools: Arc<dyn ToolService>, options: McpOptions) -> McpServer {
-        let fixtures = options.fixtures.then(Fixtures::new);
-        let listed =
-            tools.tools().iter().map(publish).chain(fixtures.iter().flat_map(Fixtures::tools)).collect();
+        let listed = tools.tools().iter().map(publish).collect();
         let versions = match options.protocol.clone() {
             Some(only) => Cow::Owned(vec![only]),
             None => Cow::Borrowed(negotiate::versions()),
         };
         let identity = json!({ "name": NAME, "title": TITLE, "version": options.server_version });
-        McpServer { inner: Arc::new(Inner { tools, options, versions, identity, listed, fixtures }) }
+        McpServer { inner: Arc::new(Inner { tools, options, versions, identity, listed }) }
     }
 
     fn implementation(&self) -> Implementation {
@@ -104,9 +97,6 @@ impl McpServer {
     /// Revision 2026-07-28 has cacheable lists of prompts and resources too, and the conformance suite reads them of
     /// every server. There they are declared, and empty.
     fn capabilities(&self, modern: bool) -> ServerCapabilities {
-        if let Some(fixtures) = &self.inner.fixtures {
-            return fixtures.capabilities();
-        }
         let mut capabilities = ServerCapabilities::default();
         let mut tools = ToolsCapability::default();
         tools.list_changed = Some(false);
@@ -120,19 +110,14 @@ impl McpServer {
 
     /// Whether a method exists for this peer, whatever its parameters.
     fn serves(&self, method: &str, modern: bool) -> bool {
-        let fixtures = self.inner.fixtures.is_some();
         match method {
-            "tools/list" | "tools/call" => true,
+            "tools/list" | "tools/call" | "server/discover" => true,
             "initialize" | "ping" => !modern,
-            "server/discover" => true,
             "prompts/list"
             | "prompts/get"
             | "resources/list"
             | "resources/templates/list"
-            | "resources/read" => modern || fixtures,
-            "completion/complete" => fixtures,
-            "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => fixtures && !modern,
-            "subscriptions/listen" | "tasks/get" | "tasks/update" | "tasks/cancel" => fixtures && modern,
+            | "resources/read" => modern,
             _ => false,
         }
     }
@@ -148,12 +133,12 @@ impl McpServer {
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         match self.inner.options.caller {
-            CallerSource::Stdio => Caller::Stdio,
+            CallerSource::Stdio => Caller::stdio(),
             CallerSource::Http => context
                 .extensions
                 .get::<http::request::Parts>()
                 .and_then(|parts| parts.extensions.get::<Caller>().cloned())
-                .unwrap_or_else(|| Caller::Http { identity: "unknown".into(), address: "unknown".into() }),
+                .unwrap_or_else(Caller::unknown),
         }
     }
 
@@ -169,7 +154,7 @@ impl McpServer {
         }
     }
 
-    async fn call_product_tool(
+    async fn run_and_render(
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
@@ -206,7 +191,7 @@ impl McpServer {
 
     /// Whether calls of this tool in this revision need nothing of what only the long way knows.
     pub(crate) fn serves_directly(&self, revision: &ProtocolVersion, tool: &str) -> bool {
-        self.inner.fixtures.is_none() && self.inner.versions.contains(revision) && self.inner.tools.has(tool)
+        self.inner.versions.contains(revision) && self.inner.tools.has(tool)
     }
 
     pub(crate) fn identity(&self) -> &Value {
@@ -270,17 +255,9 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let dialect = Dialect::of(&context);
-        let mut response = match &self.inner.fixtures {
-            Some(fixtures) if fixtures.has(&request.name) => fixtures.call(request, &context).await?,
-            _ => self.call_product_tool(request, &context, dialect).await?.into(),
-        };
-        match &mut response {
-            CallToolResponse::Complete(result) => self.identify(&mut result.meta, dialect),
-            CallToolResponse::InputRequired(result) => self.identify(&mut result.meta, dialect),
-            CallToolResponse::Task(result) => self.identify(&mut result.meta, dialect),
-            _ => {}
-        }
-        Ok(response)
+        let mut result = self.run_and_render(request, &context, dialect).await?;
+        self.identify(&mut result.meta, dialect);
+        Ok(result.into())
     }
 
     async fn list_prompts(
@@ -290,26 +267,16 @@ impl ServerHandler for McpServer {
     ) -> Result<ListPromptsResult, ErrorData> {
         let dialect = self.require("prompts/list", &context)?;
         only_page(request)?;
-        let prompts = self.inner.fixtures.as_ref().map(Fixtures::prompts).unwrap_or_default();
-        Ok(cacheable!(self, dialect, ListPromptsResult::with_all_items(prompts)))
+        Ok(cacheable!(self, dialect, ListPromptsResult::with_all_items(Vec::new())))
     }
 
     async fn get_prompt(
         &self,
-        request: GetPromptRequestParams,
+        _: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let dialect = self.require("prompts/get", &context)?;
-        let mut response = match &self.inner.fixtures {
-            Some(fixtures) => fixtures.prompt(request)?,
-            None => return Err(ErrorData::invalid_params("unknown prompt", None)),
-        };
-        match &mut response {
-            GetPromptResponse::Complete(result) => self.identify(&mut result.meta, dialect),
-            GetPromptResponse::InputRequired(result) => self.identify(&mut result.meta, dialect),
-            _ => {}
-        }
-        Ok(response)
+        self.require("prompts/get", &context)?;
+        Err(ErrorData::invalid_params("unknown prompt", None))
     }
 
     async fn list_resources(
@@ -319,8 +286,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         let dialect = self.require("resources/list", &context)?;
         only_page(request)?;
-        let resources = self.inner.fixtures.as_ref().map(Fixtures::resources).unwrap_or_default();
-        Ok(cacheable!(self, dialect, ListResourcesResult::with_all_items(resources)))
+        Ok(cacheable!(self, dialect, ListResourcesResult::with_all_items(Vec::new())))
     }
 
     async fn list_resource_templates(
@@ -330,8 +296,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let dialect = self.require("resources/templates/list", &context)?;
         only_page(request)?;
-        let templates = self.inner.fixtures.as_ref().map(Fixtures::resource_templates).unwrap_or_default();
-        Ok(cacheable!(self, dialect, ListResourceTemplatesResult::with_all_items(templates)))
+        Ok(cacheable!(self, dialect, ListResourceTemplatesResult::with_all_items(Vec::new())))
     }
 
     async fn read_resource(
@@ -339,93 +304,67 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let dialect = self.require("resources/read", &context)?;
-        let contents = self.inner.fixtures.as_ref().and_then(|fixtures| fixtures.read(&request.uri));
-        let Some(contents) = contents else {
-            let data = json!({ "uri": request.uri });
-            return Err(ErrorData::resource_not_found("resource not found", Some(data)));
-        };
-        Ok(cacheable!(self, dialect, ReadResourceResult::new(vec![contents])).into())
+        self.require("resources/read", &context)?;
+        let data = json!({ "uri": request.uri });
+        Err(ErrorData::resource_not_found("resource not found", Some(data)))
     }
 
     async fn complete(
         &self,
         _: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let dialect = self.require("completion/complete", &context)?;
-        let mut result = CompleteResult::default();
-        self.identify(&mut result.meta, dialect);
-        Ok(result)
+        Err(method_not_found("completion/complete"))
     }
 
     #[expect(deprecated, reason = "deprecated by 2026-07-28, part of the older revisions")]
     async fn set_level(
         &self,
         _: SetLevelRequestParams,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.require("logging/setLevel", &context).map(drop)
+        Err(method_not_found("logging/setLevel"))
     }
 
     async fn subscribe(
         &self,
         _: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.require("resources/subscribe", &context).map(drop)
+        Err(method_not_found("resources/subscribe"))
     }
 
     async fn unsubscribe(
         &self,
         _: UnsubscribeRequestParams,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.require("resources/unsubscribe", &context).map(drop)
+        Err(method_not_found("resources/unsubscribe"))
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.inner.fixtures.is_some().then(|| requested.clone())
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        None
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        match &self.inner.fixtures {
-            Some(fixtures) => fixtures.listen(context).await,
-            None => context.cancelled().await,
-        }
+        context.cancelled().await;
         Ok(())
     }
 
     async fn get_task(
         &self,
-        request: GetTaskParams,
-        context: RequestContext<RoleServer>,
+        _: GetTaskParams,
+        _: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let dialect = self.require("tasks/get", &context)?;
-        let fixtures = self.inner.fixtures.as_ref().ok_or_else(|| method_not_found("tasks/get"))?;
-        let mut result = GetTaskResult::new(fixtures.tasks().get_task(&request.task_id)?);
-        self.identify(&mut result.meta, dialect);
-        Ok(result)
+        Err(method_not_found("tasks/get"))
     }
 
-    async fn update_task(
-        &self,
-        request: UpdateTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.require("tasks/update", &context)?;
-        let fixtures = self.inner.fixtures.as_ref().ok_or_else(|| method_not_found("tasks/update"))?;
-        fixtures.tasks().update_task(&request.task_id, request.input_responses)
+    async fn update_task(&self, _: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Err(method_not_found("tasks/update"))
     }
 
-    async fn cancel_task(
-        &self,
-        request: CancelTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.require("tasks/cancel", &context)?;
-        let fixtures = self.inner.fixtures.as_ref().ok_or_else(|| method_not_found("tasks/cancel"))?;
-        fixtures.tasks().cancel_task(&request.task_id)
+    async fn cancel_task(&self, _: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Err(method_not_found("tasks/cancel"))
     }
 
     /// Everything the typed methods did not take: unknown methods, and known ones whose parameters did not parse.

@@ -22,7 +22,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::envelope::{self, INVALID_PARAMS, Kind, Rejection};
-use crate::server::McpServer;
 
 /// A longer line is answered with an error and skipped, not kept.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -51,7 +50,7 @@ pub enum StdioError {
 ///
 /// Reading and writing block threads that belong to no runtime: one that waits for a line that never comes does not
 /// keep the process from ending.
-pub async fn serve_stdio(server: McpServer, cancel: CancellationToken) -> Result<(), StdioError> {
+pub async fn serve_stdio(server: impl ServerHandler, cancel: CancellationToken) -> Result<(), StdioError> {
     let (frames, incoming) = mpsc::channel(QUEUE);
     let (outgoing, lines) = mpsc::channel(QUEUE);
     let (done, written) = oneshot::channel();
@@ -68,7 +67,7 @@ pub async fn serve_stdio(server: McpServer, cancel: CancellationToken) -> Result
 /// Serves one peer over any pair of byte streams, as [`serve_stdio`] does. `grace` is how long running calls may go on
 /// after the input has ended.
 pub async fn serve_io<R, W>(
-    server: McpServer,
+    server: impl ServerHandler,
     reader: R,
     writer: W,
     grace: Duration,
@@ -92,7 +91,7 @@ where
 }
 
 async fn serve(
-    server: McpServer,
+    server: impl ServerHandler,
     incoming: mpsc::Receiver<Frame>,
     outgoing: mpsc::Sender<Vec<u8>>,
     written: impl Future<Output = io::Result<()>>,
@@ -108,7 +107,7 @@ async fn serve(
     tokio::pin!(ended, written);
     let written = tokio::select! {
         _ = &mut ended => timeout(FLUSH, written).await.unwrap_or(Ok(())),
-        // Nobody can be answered any more.
+        // The output is closed: no answer can arrive any more.
         result = &mut written => {
             stop.cancel();
             let _ = ended.await;
@@ -185,13 +184,13 @@ impl LineTransport {
                 if method == "notifications/cancelled"
                     && let Some(id) = cancelled_id(&message)
                 {
-                    // A cancelled request gets no answer, so nobody waits for one.
+                    // A cancelled request gets no answer, so no client waits for one.
                     self.ledger.cancel(&id);
                 }
                 Admission::Pass(Box::new(message))
             }
             (Kind::Response, Ok(message)) => Admission::Pass(Box::new(message)),
-            // There is nobody to tell: notifications and responses are not answered.
+            // Notifications and responses are not answered.
             (Kind::Notification { .. } | Kind::Response, Err(_)) => Admission::Ignore,
         }
     }

@@ -1,22 +1,93 @@
 //! Who asks.
 
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
 /// The party behind an engine call, for audit lines and limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Caller {
+pub struct Caller {
+    pub via: Via,
+    /// Whose credential it was; the command line and a parent process have none.
+    pub identity: Option<Identity>,
+    /// Where an HTTP client is.
+    pub address: Option<IpAddr>,
+}
+
+/// The door through which a call came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Via {
     /// The command line, run by whoever owns the directory.
     Cli,
     /// The parent process on the other end of stdin.
     Stdio,
-    /// An HTTP client: a label for its credential (never the credential) and its address.
-    Http { identity: String, address: String },
+    Http,
 }
 
-impl std::fmt::Display for Caller {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Caller::Cli => f.write_str("cli"),
-            Caller::Stdio => f.write_str("stdio"),
-            Caller::Http { identity, address } => write!(f, "http:{identity}@{address}"),
+/// The label of a credential, never the credential itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identity(Arc<str>);
+
+impl Caller {
+    pub fn cli() -> Caller {
+        Caller { via: Via::Cli, identity: None, address: None }
+    }
+
+    pub fn stdio() -> Caller {
+        Caller { via: Via::Stdio, identity: None, address: None }
+    }
+
+    pub fn http(identity: Identity, address: IpAddr) -> Caller {
+        Caller { via: Via::Http, identity: Some(identity), address: Some(address) }
+    }
+
+    /// An HTTP client of which the server in front told nothing.
+    pub fn unknown() -> Caller {
+        Caller { via: Via::Http, identity: None, address: None }
+    }
+}
+
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.via {
+            Via::Cli => return f.write_str("cli"),
+            Via::Stdio => return f.write_str("stdio"),
+            Via::Http => {}
         }
+        write!(f, "http:{}@", self.identity.as_ref().map_or("unknown", Identity::as_str))?;
+        match self.address {
+            Some(address) => write!(f, "{address}"),
+            None => f.write_str("unknown"),
+        }
+    }
+}
+
+impl Identity {
+    pub fn new(label: impl Into<Arc<str>>) -> Identity {
+        Identity(label.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_are_shown_as_audit_lines_show_them() {
+        assert_eq!(Caller::cli().to_string(), "cli");
+        assert_eq!(Caller::stdio().to_string(), "stdio");
+        let address = "127.0.0.1".parse().unwrap();
+        assert_eq!(Caller::http(Identity::new("bearer"), address).to_string(), "http:bearer@127.0.0.1");
+        assert_eq!(Caller::unknown().to_string(), "http:unknown@unknown");
     }
 }

@@ -2,6 +2,36 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{ContentHash, SkipReason};
+
+/// A file below the root, or a member of an archive: all that is known of it but its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// From the root, with `/` between names. A name that is not UTF-8 is spelled with replacement characters, which is why
+    /// this is no [`crate::RelPath`]: such a document is listed and cannot be opened.
+    pub path: String,
+    pub source: SourceType,
+    pub doc_type: DocType,
+    pub size: u64,
+    pub mtime_ns: i64,
+    /// 0 where the file has to be looked at again: its time stamp cannot be relied on.
+    pub inode: u64,
+    /// Of its bytes; none where they were not read.
+    pub content_hash: Option<ContentHash>,
+    /// Why it cannot be searched; none where it can.
+    pub reason: Option<SkipReason>,
+}
+
+impl Document {
+    pub fn status(&self) -> DocStatus {
+        match &self.reason {
+            None => DocStatus::Ok,
+            Some(reason) if reason.is_failure() => DocStatus::Error,
+            Some(_) => DocStatus::Skipped,
+        }
+    }
+}
+
 /// Declares an enum whose variants have one stored name each.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {

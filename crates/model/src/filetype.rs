@@ -1,4 +1,4 @@
-//! What a file's name says about it: one table for every room that asks.
+//! What a file's name says about it: one table for every crate that asks.
 //!
 //! Whether a file is text or code, which grammar outlines it, which reader extracts its text, and which files `lang:python`
 //! means are all questions about the same extensions. A new kind of file is a line here. Content may say otherwise:

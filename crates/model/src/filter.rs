@@ -100,7 +100,7 @@ macro_rules! fields {
 fields! {
     /// The path relative to the root.
     Path "path" Document(|facts| facts.path.into()),
-    /// What stands behind the last dot of the file's name, in lower case; empty if there is no dot.
+    /// What follows the last dot of the file's name, in lower case; empty if there is no dot.
     Extension "extension" Document(|facts| lower_extension(facts.path).into()),
     /// The document type of the dir2mcp specification.
     DocType "doc_type" Document(|facts| facts.doc_type.as_str().into()),

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Failure};
 
-/// Stored in `documents.error` as `CODE: sentence`, and shown by `dir2mcp status --files`.
+/// Stored as its code and its facts (`documents.reason_code`, `reason_json`); the sentence is made when somebody is shown
+/// it. The names of variants and fields are part of the state format: a test holds them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
 pub enum SkipReason {
     /// No text representation is made for this type (yet): binaries, archives, media.
     Unsupported {
@@ -75,39 +77,73 @@ pub enum SkipReason {
         doc_type: String,
         setting: String,
     },
+    /// It was written to whenever it was read.
+    KeptChanging,
+    /// The system did not give its bytes.
+    Unreadable {
+        error: String,
+    },
+    /// It could not be looked at or extracted, through no fault of its own; the next attempt may succeed.
+    NotTried {
+        detail: String,
+    },
+    /// As a version before state format 4 recorded it: a code and a sentence.
+    Recorded {
+        code: String,
+        sentence: String,
+    },
 }
 
 impl SkipReason {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            SkipReason::Unsupported { .. } => "DOC_TYPE_UNSUPPORTED",
-            SkipReason::TooLarge { .. } => "FILE_TOO_LARGE",
-            SkipReason::Secret { .. } => "FORBIDDEN",
-            SkipReason::Symlink => "SYMLINK_SKIPPED",
-            SkipReason::Special { .. } => "SPECIAL_FILE",
-            SkipReason::NameNotUtf8 => "NAME_NOT_UTF8",
-            SkipReason::PathTooDeep => "PATH_TOO_DEEP",
-            SkipReason::Binary => "BINARY_SKIPPED",
-            SkipReason::OldFormat { .. } => "DOC_TYPE_UNSUPPORTED",
-            SkipReason::Encrypted { .. } => "ENCRYPTED",
-            SkipReason::Damaged { .. } => "EXTRACT_FAILED",
-            SkipReason::Refused { .. } => "CONTENT_REFUSED",
-            SkipReason::NoText { .. } => "NO_TEXT",
-            SkipReason::TookTooLong { .. } => "TIMEOUT",
-            SkipReason::PartlyRead { .. } => "EXTRACT_FAILED",
-            SkipReason::Member { .. } => "MEMBER_SKIPPED",
-            SkipReason::SwitchedOff { .. } => "DOC_TYPE_UNSUPPORTED",
+            SkipReason::Unsupported { .. } => ErrorCode::DocTypeUnsupported,
+            SkipReason::TooLarge { .. } => ErrorCode::FileTooLarge,
+            SkipReason::Secret { .. } => ErrorCode::Forbidden,
+            SkipReason::Symlink => ErrorCode::SymlinkSkipped,
+            SkipReason::Special { .. } => ErrorCode::SpecialFile,
+            SkipReason::NameNotUtf8 => ErrorCode::NameNotUtf8,
+            SkipReason::PathTooDeep => ErrorCode::PathTooDeep,
+            SkipReason::Binary => ErrorCode::BinarySkipped,
+            SkipReason::OldFormat { .. } => ErrorCode::DocTypeUnsupported,
+            SkipReason::Encrypted { .. } => ErrorCode::Encrypted,
+            SkipReason::Damaged { .. } => ErrorCode::ExtractFailed,
+            SkipReason::Refused { .. } => ErrorCode::ContentRefused,
+            SkipReason::NoText { .. } => ErrorCode::NoText,
+            SkipReason::TookTooLong { .. } => ErrorCode::Timeout,
+            SkipReason::PartlyRead { .. } => ErrorCode::ExtractFailed,
+            SkipReason::Member { .. } => ErrorCode::MemberSkipped,
+            SkipReason::SwitchedOff { .. } => ErrorCode::DocTypeUnsupported,
+            SkipReason::KeptChanging => ErrorCode::ExtractFailed,
+            SkipReason::Unreadable { .. } => ErrorCode::ExtractFailed,
+            SkipReason::NotTried { .. } => ErrorCode::ExtractFailed,
+            SkipReason::Recorded { code, .. } => ErrorCode::parse(code).unwrap_or(ErrorCode::ExtractFailed),
         }
     }
-}
 
-impl SkipReason {
+    /// What a version before state format 4 stored: `CODE: sentence`.
+    pub fn from_recorded(text: &str) -> SkipReason {
+        let (code, sentence) = match text.split_once(": ") {
+            Some((code, sentence)) if ErrorCode::parse(code).is_some() => (code, sentence),
+            _ => (ErrorCode::ExtractFailed.as_str(), text),
+        };
+        SkipReason::Recorded { code: code.to_owned(), sentence: sentence.to_owned() }
+    }
+
     /// The file should have had a text, and something went wrong while it was read. Everything else is left out on
     /// purpose.
     pub fn is_failure(&self) -> bool {
+        if let SkipReason::Recorded { .. } = self {
+            return matches!(self.code(), ErrorCode::ExtractFailed | ErrorCode::Timeout);
+        }
         matches!(
             self,
-            SkipReason::Damaged { .. } | SkipReason::TookTooLong { .. } | SkipReason::PartlyRead { .. }
+            SkipReason::Damaged { .. }
+                | SkipReason::TookTooLong { .. }
+                | SkipReason::PartlyRead { .. }
+                | SkipReason::KeptChanging
+                | SkipReason::Unreadable { .. }
+                | SkipReason::NotTried { .. }
         )
     }
 
@@ -181,6 +217,86 @@ impl fmt::Display for Sentence<'_> {
             SkipReason::SwitchedOff { doc_type, setting } => {
                 write!(f, "{doc_type} files are left out by {setting}")
             }
+            SkipReason::KeptChanging => f.write_str("the file kept changing while it was read"),
+            SkipReason::Unreadable { error } => write!(f, "the file could not be read: {error}"),
+            SkipReason::NotTried { detail } => f.write_str(detail),
+            SkipReason::Recorded { sentence, .. } => f.write_str(sentence),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SkipReason;
+
+    /// The stored facts and the sentence that is made of them. A changed name here is a changed state format.
+    #[test]
+    fn facts_as_they_are_stored_and_as_they_are_shown() {
+        let rows = [
+            (
+                r#"{"why":"unsupported","doc_type":"audio"}"#,
+                "DOC_TYPE_UNSUPPORTED: no text is extracted from audio files; speech takes a provider that transcribes it",
+            ),
+            (
+                r#"{"why":"too_large","size":9,"limit":5}"#,
+                "FILE_TOO_LARGE: 9 bytes exceed the limit of 5 (ingest.max_file_mb)",
+            ),
+            (
+                r#"{"why":"secret","rule":"aws","line":3}"#,
+                "FORBIDDEN: line 3 matches the secret rule \"aws\"; if it is no secret, name the path or the line in security.allow",
+            ),
+            (
+                r#"{"why":"symlink"}"#,
+                "SYMLINK_SKIPPED: a symbolic link is not followed (ingest.follow_symlinks)",
+            ),
+            (r#"{"why":"special","kind":"FIFO"}"#, "SPECIAL_FILE: a FIFO is never opened"),
+            (r#"{"why":"name_not_utf8"}"#, "NAME_NOT_UTF8: the file name is not UTF-8"),
+            (r#"{"why":"path_too_deep"}"#, "PATH_TOO_DEEP: the path is too long to open"),
+            (r#"{"why":"binary"}"#, "BINARY_SKIPPED: the content is binary"),
+            (
+                r#"{"why":"old_format","format":"doc","hint":"save it as docx"}"#,
+                "DOC_TYPE_UNSUPPORTED: doc files are not read; save it as docx",
+            ),
+            (
+                r#"{"why":"encrypted","format":"pdf"}"#,
+                "ENCRYPTED: the pdf file needs a password; save a copy without one",
+            ),
+            (
+                r#"{"why":"damaged","format":"pdf","detail":"x"}"#,
+                "EXTRACT_FAILED: the pdf file is damaged (x); open it in its own program and save it again",
+            ),
+            (
+                r#"{"why":"refused","format":"zip","detail":"x"}"#,
+                "CONTENT_REFUSED: the zip file is refused: x",
+            ),
+            (
+                r#"{"why":"no_text","format":"pdf"}"#,
+                "NO_TEXT: the pdf file holds no text; a scan needs OCR (ingest.pdf.mode)",
+            ),
+            (
+                r#"{"why":"took_too_long","format":"pdf"}"#,
+                "TIMEOUT: reading the pdf file took longer than a document may; split it",
+            ),
+            (
+                r#"{"why":"partly_read","format":"tar","detail":"x","members":2}"#,
+                "EXTRACT_FAILED: the tar file was read up to a point (x); 2 members were listed",
+            ),
+            (r#"{"why":"member","detail":"a link"}"#, "MEMBER_SKIPPED: a link"),
+            (
+                r#"{"why":"switched_off","doc_type":"pdf","setting":"ingest.pdf.mode"}"#,
+                "DOC_TYPE_UNSUPPORTED: pdf files are left out by ingest.pdf.mode",
+            ),
+            (r#"{"why":"kept_changing"}"#, "EXTRACT_FAILED: the file kept changing while it was read"),
+            (r#"{"why":"unreadable","error":"x"}"#, "EXTRACT_FAILED: the file could not be read: x"),
+            (r#"{"why":"not_tried","detail":"x"}"#, "EXTRACT_FAILED: x"),
+            (r#"{"why":"recorded","code":"NO_TEXT","sentence":"x: y"}"#, "NO_TEXT: x: y"),
+        ];
+        for (facts, shown) in rows {
+            let reason: SkipReason = serde_json::from_str(facts).unwrap();
+            assert_eq!(serde_json::to_string(&reason).unwrap(), facts);
+            assert_eq!(reason.to_string(), shown);
+            assert_eq!(SkipReason::from_recorded(shown).to_string(), shown, "as older versions stored it");
+        }
+        assert_eq!(SkipReason::from_recorded("odd: text").to_string(), "EXTRACT_FAILED: odd: text");
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::{Embedder, IndexKind};
+use model::{IndexKind, LocalEmbedder};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::parse::{Parsed, is_stop_word};
@@ -112,7 +112,7 @@ pub(crate) fn expanded(
 /// Moves the query's vector a little toward those of the passages.
 pub(crate) fn shift_toward(
     vector: &mut [f32],
-    embedder: &dyn Embedder,
+    embedder: &dyn LocalEmbedder,
     kind: IndexKind,
     passages: &[(f32, &StoredChunk)],
     weights: &Weights,
@@ -120,8 +120,7 @@ pub(crate) fn shift_toward(
     let passages = &passages[..passages.len().min(SHIFTED_TOWARD)];
     let believed: f32 = passages.iter().map(|(score, _)| score).sum();
     let texts: Vec<&str> = passages.iter().map(|(_, chunk)| chunk.text.as_str()).collect();
-    let Ok(embedded) = embedder.embed(kind, &texts) else { return };
-    for ((score, _), passage) in passages.iter().zip(embedded) {
+    for ((score, _), passage) in passages.iter().zip(embedder.embed(kind, &texts)) {
         let share = weights.lean * score / believed.max(f32::MIN_POSITIVE);
         for (sum, value) in vector.iter_mut().zip(passage) {
             *sum += share * value;

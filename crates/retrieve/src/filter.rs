@@ -50,11 +50,9 @@ impl CompiledFilter {
     }
 
     /// The same, and what the query itself says about files.
-    pub fn with(self, operators: &Operators) -> CompiledFilter {
-        // Its tests have no globs and no prefixes, which are all that can be refused.
-        let own = Node::compile(&operators.filter()).unwrap_or(Node::Constant(true));
-        let node = Node::all([self.node, own]);
-        CompiledFilter { node, ..self }
+    pub fn with(self, operators: &Operators) -> Result<CompiledFilter, Failure> {
+        let node = Node::all([self.node, Node::compile(&operators.filter())?]);
+        Ok(CompiledFilter { node, ..self })
     }
 
     /// Whether anything of a document passes.

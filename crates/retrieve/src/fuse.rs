@@ -18,6 +18,7 @@ use crate::named::Why;
 use crate::parse::{Parsed, temper};
 use crate::place::Place;
 use crate::prescore::{InPath, PreScore, covered, share_of};
+use crate::rarity::rarity;
 use crate::weights::Weights;
 
 /// A chunk with its final score and how it came about.
@@ -73,7 +74,7 @@ impl<'a> TermWeights<'a> {
                     return 0.0;
                 }
                 let (n, df) = (total as f32, *holders as f32);
-                term.weight * crate::rarity::rarity(n, df).max(0.1)
+                term.weight * rarity(n, df).max(0.1)
             })
             .collect();
         temper(terms.iter().copied(), &mut raw);

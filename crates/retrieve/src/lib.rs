@@ -1,15 +1,17 @@
 //! From a question to cited hits: route, candidates by words and by vector, fusion, snippets, extractive answers.
 //!
 //! Pure logic over one [`index::Snapshot`]: no file, no clock, no randomness. Two equal snapshots answer the
-//! same question with the same bytes.
+//! same question with the same bytes. Only [`QueryEmbedder`], which runs before a search, may wait for something outside.
 
 pub mod answer;
 mod breakdown;
 pub mod bundle;
 pub mod candidates;
 pub mod caption;
+pub mod cite;
 mod copies;
 mod feedback;
+pub mod files;
 pub mod filter;
 pub mod fuse;
 mod headers;
@@ -19,15 +21,19 @@ pub mod operators;
 pub mod parse;
 pub mod place;
 pub mod prescore;
+mod query_vector;
 mod rarity;
 pub mod route;
 pub mod search;
 pub mod snippet;
+pub mod summary;
+pub mod symbols;
 pub mod test_file;
 pub mod understand;
 mod verbatim;
 mod versions;
 pub mod weights;
+pub mod windows;
 
 pub use answer::{Answer, Found, extractive_answer};
 pub use breakdown::Breakdown;
@@ -35,7 +41,7 @@ pub use bundle::{
     Bundle, Bundler, Deterministic, Passage, Repository, Selection, Skip, Skipped, Source, Task, Why,
 };
 pub use filter::{CompiledFilter, View};
-pub use rarity::rarity;
+pub use query_vector::{QueryEmbedder, QueryVectors};
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};

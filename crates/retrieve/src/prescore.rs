@@ -20,7 +20,7 @@ pub struct Lead<'a> {
     pub id: ChunkId,
     pub path: &'a str,
     pub ordinal: u32,
-    /// BM25; none if no word of the query stands in it.
+    /// BM25; none if it holds no word of the query.
     pub lexical: Option<f32>,
     /// Cosine, from -1 to 1.
     pub cosine: Option<f32>,

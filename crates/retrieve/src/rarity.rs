@@ -2,7 +2,7 @@
 
 /// The weight of a word that `holders` of `all` texts hold: the logarithm of the odds against it, as in BM25. The lexical
 /// index computes the same in double precision.
-pub fn rarity(all: f32, holders: f32) -> f32 {
+pub(crate) fn rarity(all: f32, holders: f32) -> f32 {
     (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use index::Snapshot;
 use index::tokens::name_token;
-use model::{EmbedError, Embedder, ErrorCode, Failure, Hit, IndexKind, IndexUsed, Query};
+use model::{ErrorCode, Failure, Hit, IndexKind, IndexUsed, ProviderError, Query, Stop};
 
 use crate::breakdown::Breakdown;
 use crate::candidates::{Candidate, Leads, Question, choose, gather, look_up};
@@ -15,6 +15,7 @@ use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
 use crate::prescore::{Lead, PreScore, Scale};
+use crate::query_vector::QueryVectors;
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{cut_out, room};
 use crate::verbatim::{holds_name, required_name};
@@ -28,11 +29,13 @@ pub struct RankOptions {
     pub weights: Weights,
     /// What may be found at all; everything, if none.
     pub view: Option<View>,
+    /// Asked between the phases of the work.
+    pub stop: Stop,
 }
 
 impl Default for RankOptions {
     fn default() -> RankOptions {
-        RankOptions { oversample: 5, weights: Weights::default(), view: None }
+        RankOptions { oversample: 5, weights: Weights::default(), view: None, stop: Stop::never() }
     }
 }
 
@@ -49,25 +52,26 @@ pub struct SearchAnswer {
     /// Only the beginning of the query was used: it was longer than [`crate::parse::MAX_QUERY_BYTES`] or had
     /// more words than are searched for.
     pub query_truncated: bool,
-    /// The query could not be embedded; the hits were found by words alone.
-    pub vector_error: Option<EmbedError>,
+    /// Why the query could not be embedded: the hits were found by words alone.
+    pub vector_error: Option<ProviderError>,
 }
 
-/// Answers from one snapshot. `allows` has the last word on every path: the policy may have changed since it was
+/// Answers from one snapshot. `vectors` are those of the query's text ([`crate::QueryEmbedder`]). `allows` has the last word on every path: the policy may have changed since it was
 /// indexed.
 ///
 /// The order of the hits does not depend on how many are wanted: the hits for `k` are the first of those for any larger
 /// number.
 pub fn search(
     snapshot: &Snapshot,
-    embedder: &dyn Embedder,
+    vectors: &QueryVectors,
     query: &Query,
     options: &RankOptions,
     allows: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<SearchAnswer, Failure> {
-    let weights = &options.weights;
+    let RankOptions { weights, stop, .. } = options;
+    stop.check()?;
     let operators = Operators::read(&query.text);
-    let filter = CompiledFilter::new(&query.filter)?.within(options.view.as_ref()).with(&operators);
+    let filter = CompiledFilter::new(&query.filter)?.within(options.view.as_ref()).with(&operators)?;
     let words = Vocabulary { knows: &|token| snapshot.knows(token), near: &|token| snapshot.near(token) };
     let parsed = Parsed::with_forms(&operators.text, &words);
     let routed = route(&operators.text, query.index, &query.filter);
@@ -76,8 +80,7 @@ pub fn search(
     let required = required_name(&parsed).filter(|name| name_token(name).is_some_and(|t| snapshot.knows(&t)));
     let question = Question {
         snapshot,
-        embedder,
-        text: &operators.text,
+        vectors,
         parsed: &parsed,
         matcher: &matcher,
         unwanted: unwanted.as_ref(),
@@ -87,13 +90,14 @@ pub fn search(
         // What a text holds or must not hold only the text tells.
         reads_all: unwanted.is_some() || required.is_some() || !parsed.phrases.is_empty(),
         weights,
+        stop,
     };
 
     let kinds: &[IndexKind] =
         if routed.is_open() { &[IndexKind::Text, IndexKind::Code] } else { routed.kinds() };
     let in_parallel = kinds.iter().all(|kind| snapshot.live_chunks(*kind) >= LARGE);
-    let mut leads = each(kinds.iter().copied(), in_parallel, |kind| gather(&question, kind))?;
-    let vector_error = leads.iter_mut().find_map(|leads| leads.vector_error.take());
+    let leads = each(kinds.iter().copied(), in_parallel, |kind| gather(&question, kind))?;
+    stop.check()?;
     let in_code = kinds.iter().zip(&leads).any(|(kind, leads)| *kind == IndexKind::Code && !leads.is_empty());
     let most_held = leads.iter().map(|leads| leads.held).fold(0.0_f32, f32::max);
     let best_cosine = leads.iter().map(|leads| leads.best_cosine).fold(0.0_f32, f32::max);
@@ -110,18 +114,21 @@ pub fn search(
         pools.into_iter().map(|pool| (pool.candidates, pool.rest)).unzip();
     let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
 
+    stop.check()?;
     let terms = TermWeights::new(&parsed, &matcher, candidates.iter());
     let balance = Balance::of(snapshot, &parsed, routed, in_code, weights);
     let mut ranked =
         rank(&parsed, &terms, candidates, &|kind| balance.factor(kind), filter.prefix(), weights);
     require(&mut ranked, &parsed, required);
     let index_used = settle(routed, balance, &mut ranked, weights);
+    stop.check()?;
     ranked.extend(further(&question, &ranked, rests, index_used, query.k)?);
     ranked.truncate(query.k);
     let matched = ranked.iter().map(|scored| words_at(&parsed, &scored.places)).collect();
     let shown = ranked.into_iter().enumerate().map(|(rank, scored)| show(scored, rank, &terms));
     let (hits, breakdowns) = shown.unzip();
     let query_truncated = parsed.truncated;
+    let vector_error = vectors.error().cloned();
     Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
 }
 

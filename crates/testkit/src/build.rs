@@ -117,6 +117,11 @@ pub fn tar_entry(out: &mut Vec<u8>, name: &str, flag: u8, body: &[u8], size: u64
 }
 
 const W: &str = "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"";
+const SHEET: &str = "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" \
+     xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
+const SLIDE: &str = "xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" \
+     xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\" \
+     xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
 const TYPES: &str = "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"/>";
 
 /// A Word file with this body.
@@ -337,20 +342,21 @@ pub fn document(text: &str) -> Vec<u8> {
     docx(&body)
 }
 
-/// A workbook of named sheets with rows of cells; what reads as a number is one.
+/// A workbook of named sheets with rows of cells; what reads as a number is one. Texts are shared, as Excel writes them.
 pub fn workbook(sheets: &[(String, Vec<Vec<String>>)]) -> Vec<u8> {
     let mut files = vec![file("[Content_Types].xml", TYPES)];
-    let (mut list, mut targets) = (String::new(), Vec::new());
+    let (mut list, mut targets, mut shared) = (String::new(), Vec::new(), Vec::new());
     for (index, (name, rows)) in sheets.iter().enumerate() {
         let number = index + 1;
         list += &format!("<sheet name='{}' sheetId='{number}' r:id='s{number}'/>", escaped(name));
         targets.push((format!("s{number}"), format!("worksheets/sheet{number}.xml")));
-        let cell = |row: usize, column: usize, text: &String| {
+        let mut cell = |row: usize, column: usize, text: &String| {
             let place = format!("{}{row}", (b'A' + column as u8) as char);
-            match text.parse::<f64>() {
-                Ok(_) => format!("<c r='{place}'><v>{text}</v></c>"),
-                Err(_) => format!("<c r='{place}' t='inlineStr'><is><t>{}</t></is></c>", escaped(text)),
+            if text.parse::<f64>().is_ok() {
+                return format!("<c r='{place}'><v>{text}</v></c>");
             }
+            shared.push(format!("<si><t>{}</t></si>", escaped(text)));
+            format!("<c r='{place}' t='s'><v>{}</v></c>", shared.len() - 1)
         };
         let rows: String = (1..)
             .zip(rows)
@@ -360,13 +366,14 @@ pub fn workbook(sheets: &[(String, Vec<Vec<String>>)]) -> Vec<u8> {
                 format!("<row r='{row}'>{cells}</row>")
             })
             .collect();
-        let sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
+        let sheet = format!("<worksheet {SHEET}><sheetData>{rows}</sheetData></worksheet>");
         files.push(file(&format!("xl/worksheets/sheet{number}.xml"), sheet));
     }
     let all: Vec<(&str, &str, &str)> =
         targets.iter().map(|(id, target)| (id.as_str(), "worksheet", target.as_str())).collect();
     files.push(file("xl/_rels/workbook.xml.rels", relations(&all)));
-    files.push(file("xl/workbook.xml", format!("<workbook><sheets>{list}</sheets></workbook>")));
+    files.push(file("xl/workbook.xml", format!("<workbook {SHEET}><sheets>{list}</sheets></workbook>")));
+    files.push(file("xl/sharedStrings.xml", format!("<sst {SHEET}>{}</sst>", shared.concat())));
     zip(&files)
 }
 
@@ -387,11 +394,11 @@ pub fn deck(slides: &[(String, String, String)]) -> Vec<u8> {
         let shapes = shape("title", title) + &shape("body", text);
         files.push(file(
             &format!("ppt/slides/slide{number}.xml"),
-            format!("<p:sld><p:spTree>{shapes}</p:spTree></p:sld>"),
+            format!("<p:sld {SLIDE}><p:spTree>{shapes}</p:spTree></p:sld>"),
         ));
         let of_slide = relations(&[("n", "notesSlide", &format!("../notesSlides/notesSlide{number}.xml"))]);
         files.push(file(&format!("ppt/slides/_rels/slide{number}.xml.rels"), of_slide));
-        let notes = format!("<p:notes>{}</p:notes>", shape("body", notes));
+        let notes = format!("<p:notes {SLIDE}>{}</p:notes>", shape("body", notes));
         files.push(file(&format!("ppt/notesSlides/notesSlide{number}.xml"), notes));
     }
     let all: Vec<(&str, &str, &str)> =
@@ -399,7 +406,7 @@ pub fn deck(slides: &[(String, String, String)]) -> Vec<u8> {
     files.push(file("ppt/_rels/presentation.xml.rels", relations(&all)));
     files.push(file(
         "ppt/presentation.xml",
-        format!("<p:presentation><p:sldIdLst>{list}</p:sldIdLst></p:presentation>"),
+        format!("<p:presentation {SLIDE}><p:sldIdLst>{list}</p:sldIdLst></p:presentation>"),
     ));
     zip(&files)
 }

@@ -74,7 +74,7 @@ impl Folder {
         fs::rename(self.root.join(from), full).unwrap_or_else(|error| panic!("{from} to {to}: {error}"));
     }
 
-    /// Makes `path` a symbolic link to `target`, which is taken as it stands.
+    /// Makes `path` a symbolic link to `target`, which is taken literally.
     pub fn link(&self, path: &str, target: impl AsRef<Path>) {
         let full = self.root.join(path);
         fs::create_dir_all(full.parent().expect("a link has a parent")).expect("the parent directory");

@@ -95,7 +95,7 @@ fn serve(mut device: File) {
         bytes.extend(error.to_ne_bytes());
         bytes.extend(unique.to_ne_bytes());
         bytes.extend(body);
-        // A request that was interrupted meanwhile has nobody waiting.
+        // A request that was interrupted meanwhile is no longer waited for.
         let _ = device.write(&bytes);
     }
 }

@@ -53,7 +53,7 @@ impl Process {
         self.child.stdin.take()
     }
 
-    /// The next line of standard output, or None if there is none within the time or the output has ended.
+    /// The next line of standard output, or `None` if the time is over or the output has ended.
     pub fn next_line(&self, within: Duration) -> Option<String> {
         self.lines.lock().expect("no reader panics").recv_timeout(within).ok()
     }
@@ -159,7 +159,7 @@ fn collect(
             let text = String::from_utf8_lossy(&bytes);
             whole.lock().expect("no reader panics").push_str(&text);
             if let Some(lines) = &lines {
-                // Nobody may be listening any more; the whole is still collected.
+                // The receiver may be gone; the whole output is still collected.
                 let _ = lines.send(text.trim_end_matches('\n').to_owned());
             }
         }

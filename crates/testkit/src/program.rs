@@ -125,8 +125,7 @@ impl Program {
     /// `stdio`, before any message.
     pub fn stdio(&self, args: &[&str]) -> StdioServer {
         let mut command = self.command(&[&["stdio"], args].concat());
-        command.stdin(Stdio::piped());
-        StdioServer::new(Process::start(&mut command).expect("the binary can be started"))
+        StdioServer::start(&mut command).expect("the binary can be started")
     }
 
     /// Brings the index up to date and returns.

@@ -170,7 +170,7 @@ impl Server {
         }
     }
 
-    /// Asks until the answer is Some. Between two tries it waits for the server's next line of output, or a moment.
+    /// Asks until the answer is `Some`. Between two tries it waits for the server's next line of output, or a moment.
     pub fn poll<T>(&self, what: &str, mut attempt: impl FnMut(&mut HttpClient) -> Option<T>) -> T {
         let mut client = self.client(Era::Modern);
         let deadline = Instant::now() + DEADLINE;
@@ -189,12 +189,17 @@ impl Server {
         }
     }
 
-    /// Lets time pass for a server that acts on time alone, and collects what it prints meanwhile.
-    pub fn idle(&self, time: Duration) {
-        let deadline = Instant::now() + time;
-        while let Some(line) = self.process.next_line(deadline.saturating_duration_since(Instant::now())) {
-            self.note(&line);
+    /// The least resident memory, in bytes, that is seen within the time; stops looking at one that is low enough.
+    pub fn least_memory(&self, within: Duration, low_enough: u64) -> u64 {
+        let deadline = Instant::now() + within;
+        let mut least = self.memory();
+        while least > low_enough && Instant::now() < deadline {
+            if let Some(line) = self.process.next_line(PACE) {
+                self.note(&line);
+            }
+            least = least.min(self.memory());
         }
+        least
     }
 
     /// Waits until the first scan is through and everything it found can be searched.

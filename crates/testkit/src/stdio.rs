@@ -1,7 +1,7 @@
 //! A running `dir2mcp stdio`, and the client at the other end of its pipes.
 
-use std::io::Write;
-use std::process::ChildStdin;
+use std::io::{self, Write};
+use std::process::{ChildStdin, Command, Stdio};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -22,6 +22,11 @@ impl StdioServer {
     pub(crate) fn new(mut process: Process) -> StdioServer {
         let input = process.stdin();
         StdioServer { process, input, era: Era::Modern, last_id: 0 }
+    }
+
+    /// Any program that speaks MCP on its standard input and output.
+    pub fn start(command: &mut Command) -> io::Result<StdioServer> {
+        Ok(StdioServer::new(Process::start(command.stdin(Stdio::piped()))?))
     }
 
     /// Chooses the era; the legacy one does its handshake.

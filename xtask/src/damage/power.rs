@@ -9,7 +9,8 @@ use std::time::Duration;
 use testkit::scenario::Answers;
 use testkit::{Folder, Program, Random, Tree};
 
-use crate::process::capture;
+use crate::process::{capture, exists};
+use crate::tools;
 
 /// The cut comes within this time after the start.
 const WITHIN: Duration = Duration::from_millis(400);
@@ -24,6 +25,9 @@ pub(crate) fn run(binary: &Path, cuts: usize, seed: u64) -> Result<String, Strin
 
     let top = folder.outside();
     let (outer_image, outer) = (top.join("outer.img"), top.join("outer"));
+    if !exists("mkfs.xfs") {
+        tools::apt("xfsprogs")?;
+    }
     make_image(&outer_image, "1536M", "mkfs.xfs", &["-q", "-m", "reflink=1"])?;
     let _outer = Mounted::new(&outer_image, &outer)?;
     let (inner_image, inner) = (outer.join("inner.img"), top.join("inner"));

@@ -5,7 +5,7 @@
 //! `--sets` names the folder that holds them. `--everyday` asks the everyday questions alone, which need no download.
 
 mod definitions;
-mod everyday;
+pub(crate) mod everyday;
 mod packages;
 mod score;
 
@@ -18,7 +18,8 @@ use testkit::{Client, Era, Program};
 
 use crate::Args;
 use crate::process::{Profile, build, target, workspace};
-use score::{Judgements, Score};
+use score::Judgements;
+pub(crate) use score::Score;
 
 /// The sets that are known, and what they are about.
 const SETS: [(&str, &str); 5] = [
@@ -190,24 +191,24 @@ fn ask_everyday(args: &mut Args) -> Result<(), String> {
 }
 
 /// One set, laid out as folders that can be indexed.
-struct Corpus {
+pub(crate) struct Corpus {
     name: String,
     about: String,
-    questions: Vec<Question>,
-    judgements: Judgements,
+    pub(crate) questions: Vec<Question>,
+    pub(crate) judgements: Judgements,
     /// By the part of a document's id before the path; one folder for sets that are one corpus.
-    folders: BTreeMap<String, PathBuf>,
+    pub(crate) folders: BTreeMap<String, PathBuf>,
 }
 
-struct Question {
-    id: String,
-    text: String,
-    folder: String,
+pub(crate) struct Question {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) folder: String,
     groups: Vec<String>,
 }
 
 impl Corpus {
-    fn lay_out(set: &Path, name: &str, about: &str) -> Result<Corpus, String> {
+    pub(crate) fn lay_out(set: &Path, name: &str, about: &str) -> Result<Corpus, String> {
         let cache = target().join("eval").join(name);
         let packaged = set.join("packages.tsv").is_file();
         let folders = match packaged {
@@ -303,7 +304,7 @@ impl Corpus {
     }
 
     /// The id of a document: `package:path`, or the name of the file that a text was written to.
-    fn document(&self, folder: &str, path: &str) -> String {
+    pub(crate) fn document(&self, folder: &str, path: &str) -> String {
         match folder {
             "" => path.rsplit_once('.').map_or(path, |(stem, _)| stem).to_owned(),
             folder => format!("{folder}:{path}"),

@@ -1,15 +1,15 @@
 //! nDCG, recall and reciprocal rank of the first ten files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 const DEPTH: usize = 10;
 
 /// Which documents answer a question, and how well.
-pub(super) struct Judgements(HashMap<String, HashMap<String, u32>>);
+pub(crate) struct Judgements(HashMap<String, HashMap<String, u32>>);
 
 impl Judgements {
-    pub(super) fn read(path: &Path) -> Result<Judgements, String> {
+    pub(crate) fn read(path: &Path) -> Result<Judgements, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut grades: HashMap<String, HashMap<String, u32>> = HashMap::new();
         for line in text.lines().skip(1) {
@@ -23,29 +23,35 @@ impl Judgements {
         Ok(Judgements(grades))
     }
 
-    pub(super) fn knows(&self, question: &str) -> bool {
+    pub(crate) fn knows(&self, question: &str) -> bool {
         self.0.contains_key(question)
     }
 
-    pub(super) fn is_relevant(&self, question: &str, document: &str) -> bool {
+    pub(crate) fn is_relevant(&self, question: &str, document: &str) -> bool {
         self.0.get(question).and_then(|grades| grades.get(document)).is_some_and(|grade| *grade > 0)
+    }
+
+    /// The place of the first relevant document, from 0, each document counted once.
+    pub(crate) fn place(&self, question: &str, found: &[String]) -> Option<usize> {
+        let first = found.iter().position(|document| self.is_relevant(question, document))?;
+        Some(found[..first].iter().collect::<BTreeSet<_>>().len())
     }
 }
 
 /// Sums while questions are added, means once it is finished.
 #[derive(Debug, Default)]
-pub(super) struct Score {
-    pub(super) questions: usize,
-    pub(super) ndcg: f64,
-    pub(super) recall: f64,
-    pub(super) mrr: f64,
+pub(crate) struct Score {
+    pub(crate) questions: usize,
+    pub(crate) ndcg: f64,
+    pub(crate) recall: f64,
+    pub(crate) mrr: f64,
     /// nDCG and number of questions.
-    pub(super) groups: BTreeMap<String, (f64, usize)>,
+    pub(crate) groups: BTreeMap<String, (f64, usize)>,
 }
 
 impl Score {
     /// Adds one answer: its documents, best first, perhaps several times each.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         judgements: &Judgements,
         question: &str,
@@ -89,7 +95,7 @@ impl Score {
         }
     }
 
-    pub(super) fn finish(mut self) -> Score {
+    pub(crate) fn finish(mut self) -> Score {
         let questions = self.questions.max(1) as f64;
         for sum in [&mut self.ndcg, &mut self.recall, &mut self.mrr] {
             *sum /= questions;

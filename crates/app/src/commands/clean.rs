@@ -143,7 +143,7 @@ fn refuse_links(folder: &Path) -> Result<(), Exit> {
     let is_link = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink());
     if is_link {
         let message = format!("{} is a symbolic link", safe(&folder.to_string_lossy()));
-        return Err(Exit::generic(message).hint("Name the folder that it leads to with --state-dir."));
+        return Err(Exit::config(message).hint("Remove the link. What it leads to is not deleted."));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `dir2mcp index` and `dir2mcp reindex`: bring the index up to date, or build it anew, and leave.
+//! `dir2mcp index` and `dir2mcp reindex`: bring the index up to date, or rebuild it, and exit.
 
 use std::sync::Arc;
 
@@ -7,19 +7,21 @@ use model::{ErrorCode, IndexMode};
 
 use crate::config::Loaded;
 use crate::exit::{Exit, ExitCode};
+use crate::memory;
 use crate::print::report::Reporter;
 use crate::wire;
 
 pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
+    memory::prepare();
     let reporter = Arc::new(Reporter::new(&loaded.settings.output));
     for warning in &loaded.warnings {
         reporter.warn(warning);
     }
-    let roots = wire::open_roots(&loaded.settings)?;
-    for (path, why) in roots.away() {
+    let workspace = wire::open_roots(&loaded.settings)?;
+    for (path, why) in workspace.away() {
         reporter.warn(&format!("the root {} is not indexed: {why}", path.display()));
     }
-    for engine in roots.engines() {
+    for engine in workspace.engines() {
         match bring_up_to_date(engine, mode, &reporter)? {
             IndexingOutcome::Done(_) => {}
             IndexingOutcome::HeldBy(holder) if mode == IndexMode::Incremental => {

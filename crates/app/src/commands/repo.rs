@@ -1,8 +1,7 @@
 //! `dir2mcp outline` and `dir2mcp bundle`: what a file declares, and the lines that a task needs.
 
 use contracts::repo::{BundleArguments, BundleBudget, bundle_json, bundle_markdown, outline_json};
-use engine::Call;
-use engine::repo::FileStructure;
+use engine::{Call, FileStructure};
 
 use super::tools::current_engine;
 use crate::cli::{BundleArgs, OutlineArgs};
@@ -12,9 +11,9 @@ use crate::{print, wire};
 
 pub(crate) fn outline(loaded: &Loaded, args: &OutlineArgs) -> Result<(), Exit> {
     let engine = wire::open_engine(&loaded.settings)?;
-    let tools = wire::repo_tools(&loaded.settings, &engine);
     let call = Call::cli("repo.outline");
-    let structure = runtime()?.block_on(tools.repo.outline(&call, args.path.clone()))?;
+    let view = &loaded.settings.repo.view;
+    let structure = runtime()?.block_on(engine.outline(&call, view, args.path.clone()))?;
     if let Some(shortfall) = &structure.shortfall {
         print::warn(shortfall);
     }
@@ -35,9 +34,8 @@ pub(crate) fn bundle(loaded: &Loaded, args: &BundleArgs) -> Result<(), Exit> {
     };
     let request = arguments.request(&loaded.settings.repo.limits)?;
     let engine = current_engine(loaded)?;
-    let tools = wire::repo_tools(&loaded.settings, &engine);
     let call = Call::cli("repo.build_context_bundle");
-    let (bundle, _) = runtime()?.block_on(tools.repo.bundle(&call, request))?;
+    let bundle = runtime()?.block_on(engine.bundle(&call, &loaded.settings.repo.view, request))?.bundle;
     if loaded.settings.output.json {
         print::out_json(&bundle_json(&arguments, &bundle))?;
     } else {

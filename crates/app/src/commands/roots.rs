@@ -12,7 +12,7 @@ use crate::config::keys::{Key, Spec};
 use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, value};
 use crate::exit::Exit;
 use crate::print::{self, safe};
-use crate::workspace::{self, Found};
+use crate::workspace::{self, Found, Place};
 
 pub(crate) fn run(cli: &Cli, args: &RootsArgs) -> Result<(), Exit> {
     let loaded = config::load(cli)?;
@@ -42,7 +42,7 @@ fn list(loaded: &Loaded) -> Result<(), Exit> {
         };
         (status.to_owned(), corpus)
     };
-    let (status, corpus) = indexed(&settings.state_dir);
+    let (status, corpus) = indexed(&Place::primary(settings).state_dir);
     let mut rows = vec![Row { path: settings.root.clone(), status, corpus }];
     for (path, found) in workspace::further(settings) {
         let (status, corpus) = match found {

@@ -31,7 +31,8 @@ pub(crate) fn run(loaded: &Loaded, args: &SearchArgs) -> Result<(), Exit> {
 fn explain(loaded: &Loaded, query: Query) -> Result<(), Exit> {
     let engine = current_engine(loaded)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (answer, breakdowns) = runtime.block_on(engine.explain(&Call::cli("dir2mcp.search"), query))?;
+    let (answer, breakdowns) =
+        runtime.block_on(engine.explain(&Call::cli("dir2mcp.search"), query.into()))?;
     let explained = answer.hits.iter().zip(&breakdowns);
     if loaded.settings.output.json {
         let hits: Vec<Value> = explained

@@ -94,7 +94,7 @@ fn summary(loaded: &Loaded, corpus: &Corpus, running: Option<&SavedConnection>) 
         ("State:", safe(&settings.state_dir.to_string_lossy()).into_owned()),
         ("Server:", server),
         ("Indexing:", format!("{} ({})", look.paint(ink, indexing), corpus.indexing.mode)),
-        ("Documents:", counts.join(" ")),
+        ("Documents:", if counts.is_empty() { "none".to_owned() } else { counts.join(" ") }),
     ];
     let rows: String = rows
         .iter()

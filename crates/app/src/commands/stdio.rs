@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use engine::Event;
 use mcp::CallerSource;
-use model::IndexMode;
+use model::{ErrorCode, IndexMode};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::StdioArgs;
 use crate::config::{Loaded, Settings};
 use crate::exit::Exit;
 use crate::signals::StopSignals;
@@ -18,7 +17,8 @@ use crate::{memory, print, wire};
 /// its holds the other end open.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
+    memory::prepare();
     let settings = &loaded.settings;
     let quiet = settings.output.quiet;
     // Standard output belongs to the protocol.
@@ -33,8 +33,8 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
     }
     wire::claim_state(settings)?;
     policy::confine(&wire::confinement(settings));
-    let roots = wire::open_roots(settings)?;
-    for (path, why) in roots.away() {
+    let workspace = wire::open_roots(settings)?;
+    for (path, why) in workspace.away() {
         warn(&format!("the root {} is not served: {why}", path.display()));
     }
     let runtime = tokio::runtime::Runtime::new()?;
@@ -53,13 +53,13 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
         });
         let (lost_in, mut lost_out) = tokio::sync::mpsc::unbounded_channel();
         let ending = stop.clone();
-        roots.start(
+        workspace.start(
             IndexMode::Incremental,
             Arc::new(move |event| match event {
                 Event::FileError { path, message } => warn(&format!("{path}: {message}")),
                 Event::Warning(message) => warn(&message),
                 // Without its root there is nothing to serve; the client may start another server.
-                Event::Fatal { code: code @ engine::ROOT_INACCESSIBLE, message } => {
+                Event::Fatal { code: code @ ErrorCode::RootInaccessible, message } => {
                     let _ = lost_in.send(Exit::fatal(code, message));
                     ending.cancel();
                 }
@@ -69,14 +69,14 @@ pub(crate) fn run(loaded: &Loaded, args: &StdioArgs) -> Result<(), Exit> {
                 Event::Progress(_) | Event::BecameWriter => {}
             }),
         );
-        let server = wire::mcp_server(settings, &roots, CallerSource::Stdio, args.conformance_fixtures)?;
+        let server = wire::mcp_server(settings, &workspace, CallerSource::Stdio)?;
         let served = mcp::serve_stdio(server, stop).await;
         match lost_out.try_recv() {
             Ok(exit) => Err(exit),
             Err(_) => served.map_err(|error| Exit::generic(error.to_string())),
         }
     });
-    roots.shutdown();
+    workspace.shutdown();
     // A read from a terminal or pipe cannot be cancelled; it must not keep the process.
     runtime.shutdown_background();
     served
@@ -95,7 +95,7 @@ fn serve_without_roots(settings: &Settings) -> Result<(), Exit> {
                 stop.cancel();
             }
         });
-        let server = wire::server_without_roots(settings, CallerSource::Stdio);
+        let server = wire::server_without_roots(settings, CallerSource::Stdio)?;
         mcp::serve_stdio(server, stop).await.map_err(|error| Exit::generic(error.to_string()))
     });
     runtime.shutdown_background();

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use contracts::{CallContext, Contract, Registry, ToolNames, ToolResult, ToolService};
-use engine::Engine;
-use engine::smart::Roots;
+use contracts::{CallContext, Contract, Registry, ToolNames, ToolResult, failure_sentence};
+use engine::{Engine, Workspace};
 use model::{Caller, IndexMode, Query};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -50,19 +49,19 @@ pub(super) fn call(
     tool: &'static str,
     arguments: Map<String, Value>,
 ) -> Result<ToolResult, Exit> {
-    let roots = Arc::new(Roots::new(Arc::clone(&engine), Vec::new()));
-    let rooms = wire::rooms(&loaded.settings, &roots);
-    let registry = Registry::new(&rooms, &[Contract::Dir2mcp], ToolNames::Dotted)?;
+    let workspace = Arc::new(Workspace::new(Arc::clone(&engine), Vec::new()));
+    let services = wire::services(&loaded.settings, &workspace);
+    let registry = Registry::new(&services, &[Contract::DIR2MCP], ToolNames::Dotted)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ask = || {
         let context = CallContext {
-            caller: Caller::Cli,
+            caller: Caller::cli(),
             cancel: CancellationToken::new(),
             progress: None,
             request_id: None,
         };
         runtime
-            .block_on(registry.call(tool, Some(arguments.clone()), context))
+            .block_on(registry.call_typed(tool, arguments.clone(), context))
             .map_err(|error| Exit::generic(error.to_string()))
     };
     let mut result = ask()?;
@@ -72,12 +71,5 @@ pub(super) fn call(
         bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
         result = ask()?;
     }
-    if result.is_error {
-        let text = result.content.join("\n");
-        let message = text.strip_prefix("ERROR: ").unwrap_or(&text);
-        let (label, message) = message.split_once(": ").unwrap_or(("INTERNAL_ERROR", message));
-        let label = model::ErrorCode::parse(label).map_or("INTERNAL_ERROR", model::ErrorCode::as_str);
-        return Err(Exit::new(ExitCode::Generic, label, message));
-    }
-    Ok(result)
+    result.map_err(|failure| Exit::new(ExitCode::Generic, failure.code.as_str(), failure_sentence(&failure)))
 }

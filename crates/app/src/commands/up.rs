@@ -11,7 +11,6 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::UpArgs;
 use crate::config::{Loaded, render};
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
@@ -24,7 +23,7 @@ use crate::wire;
 
 const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     let settings = &loaded.settings;
     memory::prepare();
     memory::raise_open_files();
@@ -45,15 +44,15 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
     let addresses = dir2mcp_http::resolve(&settings.server.listen.to_string())?;
     // Before the first thread: a thread that already runs would stay free.
     let confined = policy::confine(&wire::confinement(settings));
-    let roots = wire::open_roots(settings)?;
-    let engine = Arc::clone(&roots.engines()[0]);
+    let workspace = wire::open_roots(settings)?;
+    let engine = Arc::clone(&workspace.engines()[0]);
     // A config file that came with a folder may name them; whoever starts the server should see what it serves.
-    if roots.engines().len() > 1 {
+    if workspace.engines().len() > 1 {
         let further: Vec<String> =
-            roots.engines()[1..].iter().map(|engine| engine.root().display().to_string()).collect();
+            workspace.engines()[1..].iter().map(|engine| engine.root().display().to_string()).collect();
         reporter.warn(&format!("the smart tools also serve {} (workspace.roots)", further.join(", ")));
     }
-    for (path, why) in roots.away() {
+    for (path, why) in workspace.away() {
         reporter.warn(&format!("the root {} is not served: {why}", path.display()));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -63,16 +62,16 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
-        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, &roots, addresses)).await?;
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, addresses)?).await?;
+        let site = wire::site(settings, &workspace, bound.shutdown())?;
         let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
-        let mounts = wire::mounts(settings, &roots, args.conformance_fixtures)?;
         let stop = CancellationToken::new();
         let mode = IndexMode::Incremental;
         // The first question may come before the first line is printed.
-        roots.engines().iter().for_each(|engine| engine.announce(mode));
-        let serving = tokio::spawn(bound.serve_mounts(mounts, stop.clone()));
+        workspace.engines().iter().for_each(|engine| engine.announce(mode));
+        let serving = tokio::spawn(bound.serve(site, stop.clone()));
         let held_by = engine.held_by();
         reporter.index_loaded(
             &settings.state_dir,
@@ -94,7 +93,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
 
         let (fatal_in, mut fatal_out) = mpsc::unbounded_channel();
         let events = Arc::clone(&reporter);
-        roots.start(
+        workspace.start(
             mode,
             Arc::new(move |event| {
                 if let Some(exit) = tell(&events, event) {
@@ -111,7 +110,7 @@ pub(crate) fn run(loaded: &Loaded, args: &UpArgs) -> Result<(), Exit> {
         };
         stop.cancel();
         let served = serving.await.map_err(|error| Exit::generic(error.to_string()))?;
-        let stopping = Arc::clone(&roots);
+        let stopping = Arc::clone(&workspace);
         tokio::task::spawn_blocking(move || stopping.shutdown())
             .await
             .map_err(|error| Exit::generic(error.to_string()))?;

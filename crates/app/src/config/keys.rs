@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use contracts::repo::LIMITS;
+use contracts::repo::RESPONSE_LIMITS as LIMITS;
 
 use super::reach::Reach;
 
@@ -121,10 +121,6 @@ pub(crate) const OLD_ENV: &[(&str, Key)] =
 /// Names that comparable set-ups export and that change nothing here.
 pub(crate) const UNUSED_ENV: &[&str] = &["DIR2MCP_HEALTH_CHECK_INTERVAL"];
 
-/// What `server.tools` may name; the second list is what this version serves.
-pub(crate) const TOOL_SETS: &[&str] = &["dir2mcp", "repo", "cleats", "files", "smart"];
-pub(crate) const SERVED_TOOL_SETS: &[&str] = &["dir2mcp", "repo", "smart"];
-
 /// Newest first; a test holds them equal to what the MCP server serves.
 pub(crate) const PROTOCOL_VERSIONS: &[&str] = &["2026-07-28", "2025-11-25", "2025-06-18", "2024-11-05"];
 
@@ -164,103 +160,103 @@ keys! {
 
     /// Key for the Mistral API. Better kept in the environment, the keychain or the secrets file than here.
     MistralApiKey "mistral.api_key": Secret, Preset::Empty, Reference, env "MISTRAL_API_KEY";
-    /// Where the Mistral API is.
+    /// Base URL of the Mistral API.
     MistralBaseUrl "mistral.base_url": Text, Preset::Text("https://api.mistral.ai"), Change, env "MISTRAL_BASE_URL";
-    /// Model that words answers.
+    /// Chat model that writes answers.
     MistralChatModel "mistral.chat_model": Text, Preset::Text("mistral-small-2506"), Change,
         env "DIR2MCP_CHAT_MODEL", flag "--chat-model";
-    /// Model that embeds text.
+    /// Embedding model for text.
     MistralEmbedTextModel "mistral.embed_text_model": Text, Preset::Text("mistral-embed"), Change,
         env "DIR2MCP_EMBED_MODEL_TEXT", flag "--embed-model-text";
-    /// Model that embeds code.
+    /// Embedding model for code.
     MistralEmbedCodeModel "mistral.embed_code_model": Text, Preset::Text("codestral-embed"), Change,
         env "DIR2MCP_EMBED_MODEL_CODE", flag "--embed-model-code";
-    /// Model that reads PDFs and images.
+    /// OCR model for PDFs and images.
     MistralOcrModel "mistral.ocr_model": Text, Preset::Text("mistral-ocr-latest"), Change;
 
-    /// Who embeds: auto takes what is built in.
+    /// Embedding provider (auto = built-in).
     EmbedProvider "embed.provider": Choice(&["auto", "builtin", "mistral"]), Preset::Text("auto"), Ranked(&[&["builtin"], &["auto"], &["mistral"]]);
 
-    /// Who reads PDFs and images.
+    /// OCR provider for PDFs and images (auto = built-in).
     OcrProvider "ocr.provider": Choice(&["auto", "builtin", "mistral"]), Preset::Text("auto"), Ranked(&[&["builtin"], &["auto"], &["mistral"]]);
 
-    /// Word an answer from the passages found; when false, `ask` lists passages only.
+    /// Write an answer from the passages found; if false, `ask` only lists them.
     RagGenerateAnswer "rag.generate_answer": Bool, Preset::Bool(true), Never;
-    /// Passages returned when a call names no number.
+    /// Number of passages returned if the call does not say.
     RagKDefault "rag.k_default": Int { min: 1, max: 50 }, Preset::Int(10), Never;
-    /// Instruction given to the model that words answers.
+    /// System prompt for the chat model.
     RagSystemPrompt "rag.system_prompt": Text, Preset::Text(
         "You are a retrieval-augmented assistant.\nUse citations and never invent sources.\n"), Change;
-    /// Most characters of context given to that model.
+    /// Maximum characters of context given to the chat model.
     RagMaxContextChars "rag.max_context_chars": Int { min: 200, max: 2_000_000 }, Preset::Int(20_000), Larger;
-    /// Candidates fetched for each passage wanted, so that filters and deletions leave enough.
+    /// Candidates fetched per requested passage, so that enough are left after filters and deletions.
     RagOversampleFactor "rag.oversample_factor": Int { min: 1, max: 100 }, Preset::Int(5), Never;
 
-    /// Obey .gitignore files, also outside of git repositories. A .ignore file outranks them.
+    /// Obey .gitignore files, inside and outside of git repositories. A .ignore file takes precedence.
     IngestGitignore "ingest.gitignore": Bool, Preset::Bool(true), False;
-    /// PDF files.
+    /// How PDF files are read.
     IngestPdfMode "ingest.pdf.mode": Choice(&["off", "ocr", "auto"]), Preset::Text("ocr"), Ranked(&[&["off"], &["ocr", "auto"]]);
-    /// Images.
+    /// How images are read.
     IngestImagesMode "ingest.images.mode": Choice(&["off", "ocr_auto", "ocr_on"]), Preset::Text("ocr_auto"), Ranked(&[&["off"], &["ocr_auto"], &["ocr_on"]]);
-    /// Audio files; auto transcribes only where the credentials are there.
+    /// How audio files are read; auto transcribes them only if credentials are present.
     IngestAudioMode "ingest.audio.mode": Choice(&["off", "auto", "on"]), Preset::Text("auto"), Ranked(&[&["off"], &["auto"], &["on"]]);
-    /// Keep transcripts, so that none is paid for twice.
+    /// Keep transcripts, so that each recording is paid for once.
     IngestAudioCache "ingest.audio.cache": Bool, Preset::Bool(true), Never;
-    /// Archives.
+    /// How deep archives are read.
     IngestArchivesMode "ingest.archives.mode": Choice(&["off", "shallow", "deep"]), Preset::Text("deep"), Ranked(&[&["off"], &["shallow"], &["deep"]]);
     /// Follow symbolic links that stay below the root.
     IngestFollowSymlinks "ingest.follow_symlinks": Bool, Preset::Bool(false), Never;
-    /// Largest file indexed, in megabytes.
+    /// Maximum size of an indexed file, in megabytes.
     IngestMaxFileMb "ingest.max_file_mb": Int { min: 1, max: 16_384 }, Preset::Int(20), Larger;
-    /// The same for single document types, such as `pdf: 50`.
+    /// The same by document type, such as `pdf: 50`.
     IngestMaxFileMbByType "ingest.max_file_mb_by_type": Sizes, Preset::Empty, Larger;
-    /// Notice changed files while the server runs.
+    /// Watch for changed files while the server runs.
     IngestWatch "ingest.watch": Bool, Preset::Bool(true), Never;
-    /// Threads that index; 0 takes as many as there are cores.
+    /// Number of indexing threads; 0 means one per core.
     IngestThreads "ingest.threads": Int { min: 0, max: 1024 }, Preset::Int(0), Never;
-    /// How long one file may take to be opened or read where that can hang: network drives, FUSE, cloud placeholders.
+    /// How long opening or reading one file may take where it can hang: network drives, FUSE, cloud placeholders.
     IngestReadTimeout "ingest.read_timeout": Duration, Preset::Text("30s"), Never;
 
-    /// Longest chunk of prose, in characters.
+    /// Maximum length of a prose chunk, in characters.
     ChunkingMaxChars "chunking.max_chars": Int { min: 200, max: 100_000 }, Preset::Int(2500), Never;
-    /// Characters that neighbouring chunks share.
+    /// Overlap of neighbouring prose chunks, in characters.
     ChunkingOverlapChars "chunking.overlap_chars": Int { min: 0, max: 50_000 }, Preset::Int(250), Never;
-    /// Shortest chunk that stands alone.
+    /// Minimum length of a separate chunk, in characters.
     ChunkingMinChars "chunking.min_chars": Int { min: 0, max: 100_000 }, Preset::Int(200), Never;
-    /// Longest chunk of code, in lines.
+    /// Maximum length of a code chunk, in lines.
     ChunkingCodeMaxLines "chunking.code.max_lines": Int { min: 1, max: 10_000 }, Preset::Int(200), Never;
-    /// Lines that neighbouring windows of code share.
+    /// Overlap of neighbouring code chunks, in lines.
     ChunkingCodeOverlapLines "chunking.code.overlap_lines": Int { min: 0, max: 5_000 }, Preset::Int(30), Never;
     /// Length of a transcript window, in milliseconds.
     ChunkingTranscriptSegmentMs "chunking.transcript.segment_ms": Int { min: 1000, max: 3_600_000 },
         Preset::Int(30_000), Never;
-    /// Milliseconds that neighbouring windows share.
+    /// Overlap of neighbouring transcript windows, in milliseconds.
     ChunkingTranscriptOverlapMs "chunking.transcript.overlap_ms": Int { min: 0, max: 1_800_000 },
         Preset::Int(5000), Never;
 
-    /// Who transcribes audio.
+    /// Transcription provider.
     SttProvider "stt.provider": Choice(&["mistral", "elevenlabs"]), Preset::Text("mistral"), Change;
-    /// Key for Mistral transcription, where it differs from mistral.api_key.
+    /// Key for Mistral transcription, if different from mistral.api_key.
     SttMistralApiKey "stt.mistral.api_key": Secret, Preset::Empty, Reference;
     /// Mistral transcription model.
     SttMistralModel "stt.mistral.model": Text, Preset::Text("voxtral-mini-latest"), Change;
-    /// Ask for times, which citations into audio need.
+    /// Request timestamps, which citations into audio need.
     SttMistralTimestamps "stt.mistral.timestamps": Bool, Preset::Bool(true), Never;
     /// Key for the ElevenLabs API.
     SttElevenlabsApiKey "stt.elevenlabs.api_key": Secret, Preset::Empty, Reference, env "ELEVENLABS_API_KEY";
-    /// Where the ElevenLabs API is.
+    /// Base URL of the ElevenLabs API.
     SttElevenlabsBaseUrl "stt.elevenlabs.base_url": Text, Preset::Text("https://api.elevenlabs.io"), Change,
         env "ELEVENLABS_BASE_URL";
     /// ElevenLabs transcription model.
     SttElevenlabsModel "stt.elevenlabs.model": Text, Preset::Text("scribe"), Change;
-    /// Ask for times, which citations into audio need.
+    /// Request timestamps, which citations into audio need.
     SttElevenlabsTimestamps "stt.elevenlabs.timestamps": Bool, Preset::Bool(true), Never;
 
     /// Voice that reads answers aloud.
     TtsElevenlabsVoiceId "tts.elevenlabs.voice_id": Text, Preset::Text("JBFqnCBsd6RMkjVDRZzb"), Change,
         env "ELEVENLABS_VOICE_ID";
 
-    /// Follows from x402.mode, which decides.
+    /// Derived from x402.mode.
     X402Enabled "x402.enabled": Bool, Preset::Bool(false), Change;
     /// Payments for calls.
     X402Mode "x402.mode": Choice(&["off", "on", "required"]), Preset::Text("off"), Change, flag "--x402";
@@ -289,9 +285,9 @@ keys! {
     /// Account that is paid.
     X402PayTo "x402.route_policy.tools_call.pay_to": Text, Preset::Text(""), Change,
         env "DIR2MCP_X402_PAY_TO", flag "--x402-pay-to";
-    /// Announce the paid tools to discovery services.
+    /// Announce paid tools to discovery services.
     X402BazaarEnabled "x402.bazaar.enabled": Bool, Preset::Bool(false), Change;
-    /// What the announcement says.
+    /// Text of the announcement.
     X402BazaarDescription "x402.bazaar.metadata.description": Text, Preset::Text(""), Change;
 
     /// Address to listen on; port 0 takes a free one.
@@ -306,80 +302,80 @@ keys! {
     ServerTlsCertFile "server.tls.cert_file": Path, Preset::Text(""), Change, flag "--tls-cert";
     /// Private key, PEM.
     ServerTlsKeyFile "server.tls.key_file": Path, Preset::Text(""), Change, flag "--tls-key";
-    /// Let other machines in: listens on 0.0.0.0 and insists on a token.
+    /// Accept other machines: listen on 0.0.0.0 and require a token.
     ServerPublic "server.public": Bool, Preset::Bool(false), True, flag "--public";
-    /// Refuse every tool that could write, now and later.
+    /// Refuse every tool that could write.
     ServerReadOnly "server.read_only": Bool, Preset::Bool(false), False, flag "--read-only";
-    /// Sets of tools shown at the MCP endpoint: dir2mcp, repo, cleats, files, smart.
+    /// Sets of tools served at the MCP endpoint: dir2mcp, repo, smart.
     ServerTools "server.tools": List, Preset::List(&["dir2mcp"]), MoreItems, flag "--tools";
-    /// Tool names listed with dots, or with underscores for hosts that refuse dots; calls may use either.
+    /// How tool names are listed: dotted, or with underscores for clients that refuse dots. Calls may use either.
     ServerToolNames "server.tool_names": Choice(&["dotted", "underscore"]), Preset::Text("dotted"), Never,
         flag "--tool-names";
-    /// Names accepted in the Host header, beside localhost and IP addresses.
+    /// Names accepted in the Host header, besides localhost and IP addresses.
     ServerAllowedHosts "server.allowed_hosts": List, Preset::List(&[]), MoreItems;
     /// A session ends after this long without a request.
     ServerSessionInactivityTimeout "server.session_inactivity_timeout": Duration, Preset::Text("24h"), LargerOrZero,
         env "DIR2MCP_SESSION_INACTIVITY_TIMEOUT";
-    /// A session ends after this long in any case; 0 means never.
+    /// A session ends after this long even if it is in use; 0 means never.
     ServerSessionMaxLifetime "server.session_max_lifetime": Duration, Preset::Text("0"), LargerOrZero,
         env "DIR2MCP_SESSION_MAX_LIFETIME";
-    /// Most sessions at one time.
+    /// Maximum number of open sessions.
     ServerMaxSessions "server.max_sessions": Int { min: 1, max: 1_000_000 }, Preset::Int(10_000), Larger;
-    /// Requests per second from one address, when public; 0 switches the limit off.
+    /// Requests per second from one address if the server is public; 0 disables the limit.
     ServerRateLimitRps "server.rate_limit.rps": Int { min: 0, max: 1_000_000 }, Preset::Int(60), LargerOrZero,
         env "DIR2MCP_RATE_LIMIT_RPS";
-    /// Requests from one address at once, when public; 0 switches the limit off.
+    /// Burst of requests from one address if the server is public; 0 disables the limit.
     ServerRateLimitBurst "server.rate_limit.burst": Int { min: 0, max: 1_000_000 }, Preset::Int(20), LargerOrZero,
         env "DIR2MCP_RATE_LIMIT_BURST";
-    /// Proxies whose X-Forwarded-For is believed, such as 127.0.0.1 for one on this machine; without any, the header is ignored.
+    /// Proxies whose X-Forwarded-For header is trusted, such as 127.0.0.1 for one on this machine. If empty, the header is ignored.
     ServerTrustedProxies "server.trusted_proxies": List, Preset::List(&[]), MoreItems,
         env "DIR2MCP_TRUSTED_PROXIES";
 
     /// Where the repository tools keep their audit log and the last bundle: `.repo_mcp` when they are served alone, else
     /// the state directory.
     RepoDataDir "repo.data_dir": Path, Preset::Text(""), Change, flag "--data-dir";
-    /// Largest file the repository tools show, in bytes.
+    /// Maximum size of a file that the repository tools show, in bytes.
     RepoMaxFileBytes "repo.limits.max_file_bytes": Int { min: 1, max: LIMITS[0].2 }, Preset::Int(LIMITS[0].1), Never,
         flag "--max-file-bytes";
-    /// Most lines of one `repo.open_file`.
+    /// Maximum lines per `repo.open_file` call.
     RepoMaxOpenLines "repo.limits.max_open_lines": Int { min: 1, max: LIMITS[1].2 }, Preset::Int(LIMITS[1].1), Never,
         flag "--max-open-lines";
-    /// Most bytes of one response of the repository tools.
+    /// Maximum size of a response of the repository tools, in bytes.
     RepoMaxTotalBytes "repo.limits.max_total_bytes_per_response": Int { min: 1, max: LIMITS[2].2 },
         Preset::Int(LIMITS[2].1), Never, flag "--max-total-bytes-per-response";
-    /// Most hits of one `repo.search`, and most files of one listing.
+    /// Maximum hits per `repo.search` and files per listing.
     RepoMaxSearchHits "repo.limits.max_search_hits": Int { min: 1, max: LIMITS[3].2 }, Preset::Int(LIMITS[3].1), Never,
         flag "--max-search-hits";
-    /// Most references or definitions of one answer.
+    /// Maximum references or definitions per answer.
     RepoMaxReferences "repo.limits.max_references": Int { min: 1, max: LIMITS[4].2 }, Preset::Int(LIMITS[4].1), Never,
         flag "--max-references";
-    /// Most files of one bundle.
+    /// Maximum files per bundle.
     RepoMaxBundleFiles "repo.limits.max_bundle_files": Int { min: 1, max: LIMITS[5].2 }, Preset::Int(LIMITS[5].1), Never,
         flag "--max-bundle-files";
-    /// Extensions that the repository tools index and search; replaces the default.
+    /// Extensions that the repository tools index and search, instead of the default ones.
     RepoIncludeExtensions "repo.index.include_extensions": List, Preset::IncludeExtensions, Never,
         flag "--include-extensions";
-    /// Globs that the repository tools leave out; replaces the default.
+    /// Globs that the repository tools leave out, instead of the default ones.
     RepoExcludeGlobs "repo.index.exclude_globs": List, Preset::ExcludeGlobs, Never, flag "--exclude-globs";
-    /// Outlines of Python files.
+    /// Whether to read outlines of Python files.
     RepoPythonEnabled "repo.adapters.python_enabled": Bool, Preset::Bool(true), Never, flag "--python-adapter-enabled";
-    /// Let `repo.search` and bundles look for meanings too; off, no vector is ever looked at.
+    /// Let `repo.search` and bundles search by meaning as well; if off, vectors are never used.
     RepoSemanticEnabled "repo.semantic.enabled": Bool, Preset::Bool(false), Never, flag "--semantic";
 
-    /// Folders that the smart tools serve beside the root directory, each with an index of its own.
+    /// Further folders that the smart tools serve, each with its own index.
     WorkspaceRoots "workspace.roots": Paths, Preset::List(&[]), MoreItems, flag "--roots";
 
-    /// Largest preview and snippet of the smart tools, in bytes.
+    /// Maximum size of previews and snippets of the smart tools, in bytes.
     SmartPreviewBytes "smart.preview_bytes": Int { min: 1024, max: 2048 }, Preset::Int(2048), Larger;
-    /// Keep the text of queries, redacted, in the audit log of the smart tools.
+    /// Write the text of queries, redacted, to the audit log of the smart tools.
     SmartAuditQueries "smart.audit_queries": Bool, Preset::Bool(false), True;
-    /// Calls of `searchFiles` by one client within a minute; 0 switches the limit off.
+    /// Calls of `searchFiles` per client and minute; 0 disables the limit.
     SmartSearchFiles "smart.rate_limits.search_files": Int { min: 0, max: 1_000_000 }, Preset::Int(60), LargerOrZero;
     /// The same for `openFile`.
     SmartOpenFile "smart.rate_limits.open_file": Int { min: 0, max: 1_000_000 }, Preset::Int(30), LargerOrZero;
     /// The same for `summarizeResults`.
     SmartSummarizeResults "smart.rate_limits.summarize_results": Int { min: 0, max: 1_000_000 }, Preset::Int(20), LargerOrZero;
-    /// Let the limits hold for the client on standard input, too.
+    /// Apply these limits to the client on standard input, too.
     SmartLimitStdio "smart.rate_limits.stdio": Bool, Preset::Bool(false), False;
 
     /// Where keys are looked for after the environment.
@@ -389,12 +385,12 @@ keys! {
     SecretsKeychainService "secrets.keychain.service": Text, Preset::Text("dir2mcp"), Change;
     /// Account name of the keychain entries.
     SecretsKeychainAccount "secrets.keychain.account": Text, Preset::Text("default"), Change;
-    /// File with NAME=value lines, in the state directory unless said otherwise.
+    /// File with NAME=value lines; by default in the state directory.
     SecretsFilePath "secrets.file.path": Path, Preset::Text(".dir2mcp/secret.env"), Change;
     /// Permissions that file must have.
     SecretsFileMode "secrets.file.mode": Choice(&["0600", "600"]), Preset::Text("0600"), Never;
 
-    /// Who may call: auto makes a bearer token, none lets everyone in, file reads the token from token_file.
+    /// Who may call: auto creates a bearer token, none admits everyone, file reads the token from token_file.
     SecurityAuthMode "security.auth.mode": Choice(&["auto", "none", "file"]), Preset::Text("auto"), Ranked(&[&["auto"], &["file"], &["none"]]), flag "--auth";
     /// File with the bearer token.
     SecurityAuthTokenFile "security.auth.token_file": Path, Preset::Text(""), Change;
@@ -404,14 +400,14 @@ keys! {
     SecurityAllowedOrigins "security.allowed_origins": List,
         Preset::List(&["http://localhost", "http://127.0.0.1"]), MoreItems,
         env "DIR2MCP_ALLOWED_ORIGINS", flag "--allowed-origins";
-    /// Paths never indexed nor opened (globs), beside the fixed list of key files that no setting can relax. Adds to the
-    /// default; `!` before a glob takes one back.
+    /// Globs of paths that are never indexed or opened, besides the fixed list of key files that no setting lifts. Adds to the
+    /// default; `!` in front of a glob removes it.
     SecurityPathExcludes "security.path_excludes": List, Preset::PathExcludes, Exceptions;
-    /// Regular expressions that hold a file back; `default` stands for the built-in rules.
+    /// Regular expressions for secrets: a file that matches one is left out. `default` stands for the built-in rules.
     SecuritySecretPatterns "security.secret_patterns": List, Preset::List(&["default"]), FewerItems;
-    /// How much the built-in rules hold back: default, or strict, which takes short and guessable passwords and examples too.
+    /// How strict the built-in secret rules are: strict also covers short and guessable passwords, and examples.
     SecuritySecretLevel "security.secret_level": Choice(&["default", "strict"]), Preset::Text("default"), Ranked(&[&["strict"], &["default"]]);
-    /// What the secret rules let pass: globs of paths, and lines by their digest (`sha256:` and 16 hex digits or more).
+    /// Exceptions from the secret rules: globs of paths, and single lines by digest (`sha256:` and at least 16 hex digits).
     SecurityAllow "security.allow": List, Preset::List(&[]), MoreItems;
 }
 

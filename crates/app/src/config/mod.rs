@@ -25,6 +25,8 @@ mod yaml_words;
 
 use std::path::{Path, PathBuf};
 
+use contracts::Contract;
+
 pub(crate) use env::Environment;
 pub(crate) use error::ConfigError;
 pub(crate) use repo_toml::FILE_NAME as REPO_FILE_NAME;
@@ -211,15 +213,14 @@ fn load_from(
     let (file, repository) = (found.layer, repository.layer);
     let config_file = config_file.map(|config| config.path);
     let values = Values::combine([user, file, repository, variables, flags]);
-    let served_alone =
-        |name: &str| matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case(name));
-    let repo_alone = served_alone("repo");
+    let served_alone = |contract: Contract| matches!(values.list(Key::ServerTools), [only] if Contract::parse(only) == Some(contract));
+    let repo_alone = served_alone(Contract::REPO);
     let named = path_option(global.dir.as_deref(), "DIR2MCP_DIR", &environment).is_some();
     // A client may start this server anywhere, so the current folder is nobody's choice.
     let nowhere = !named && matches!(command, Command::Stdio(_));
     let further = values.list(Key::WorkspaceRoots);
     let root = match further.iter().find_map(|path| files::open_root(Path::new(path)).ok()) {
-        Some(first) if nowhere && served_alone("smart") => first,
+        Some(first) if nowhere && served_alone(Contract::SMART) => first,
         _ => root,
     };
     let given = path_option(global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
@@ -235,7 +236,7 @@ fn load_from(
         let message = "--state-dir: the state directory cannot be the root directory itself";
         problems.push(Problem { place: None, message: message.into() });
     }
-    let roots_missing = nowhere && served_alone("smart") && further.is_empty();
+    let roots_missing = nowhere && served_alone(Contract::SMART) && further.is_empty();
     if repo_alone && nowhere {
         let message = "--repo-root is required: a client may start this server anywhere";
         problems.push(Problem { place: None, message: message.into() });
@@ -271,7 +272,7 @@ fn load_from(
 fn uses_repo(command: &Command, values: &Values) -> bool {
     match command {
         Command::Outline(_) | Command::Bundle(_) => true,
-        _ => values.list(Key::ServerTools).iter().any(|name| name.eq_ignore_ascii_case("repo")),
+        _ => values.list(Key::ServerTools).iter().any(|name| Contract::parse(name) == Some(Contract::REPO)),
     }
 }
 

@@ -12,6 +12,19 @@ use super::{ConfigError, Loaded};
 use crate::print::safe;
 use crate::secrets::SecretName;
 
+/// Keys that describe a payment; `x402.mode` decides whether there is one.
+const PAYMENT_DETAILS: [Key; 9] = [
+    Key::X402FacilitatorUrl,
+    Key::X402FacilitatorTokenFile,
+    Key::X402ResourceBaseUrl,
+    Key::X402ToolsCallEnabled,
+    Key::X402Price,
+    Key::X402Network,
+    Key::X402Scheme,
+    Key::X402Asset,
+    Key::X402PayTo,
+];
+
 /// Passes, perhaps with warnings, or says what is missing. `present` says whether the root holds files of a type: what
 /// reads them needs its credentials only where there is something to read.
 pub(crate) fn preflight(
@@ -58,13 +71,13 @@ pub(crate) fn preflight(
         };
         warnings.push(format!("{}: {}: {not_yet}", Spec::of(key).path, values.text(key)));
     }
-    warnings.extend(unused_models(loaded));
+    warnings.extend(unused(loaded));
     problems.into_result()?;
     Ok(warnings)
 }
 
-/// Models named for this run that nothing will use: whoever names one should not believe that it answered.
-fn unused_models(loaded: &Loaded) -> Vec<String> {
+/// What was set for this run and has no effect: models that nothing will use, and payments while they are off.
+fn unused(loaded: &Loaded) -> Vec<String> {
     let (settings, values) = (&loaded.settings, &loaded.values);
     let embeds = settings.models.embed == Provider::Mistral;
     [
@@ -77,6 +90,7 @@ fn unused_models(loaded: &Loaded) -> Vec<String> {
         ),
     ]
     .into_iter()
+    .chain(PAYMENT_DETAILS.map(|key| (key, values.text(Key::X402Mode) != "off", "x402.mode is off")))
     .filter(|(_, used, _)| !used)
     .filter_map(|(key, _, why)| match values.origin(key) {
         origin @ (Origin::Flag(_) | Origin::Env { .. }) => Some(format!("{origin} has no effect: {why}")),
@@ -178,6 +192,15 @@ mod tests {
                 .starts_with("env DIR2MCP_CHAT_MODEL has no effect")
         );
         assert_eq!(said(&["up"], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn payment_flags_without_payments_are_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["up", "--x402-price", "5", "--x402-asset", "USDC"], &[]).unwrap();
+        let said = preflight(&loaded, &|_| false).unwrap();
+        assert_eq!(said[0], "flag --x402-price has no effect: x402.mode is off");
+        assert_eq!(said.len(), 2, "{said:?}");
     }
 
     #[test]

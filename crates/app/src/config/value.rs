@@ -40,8 +40,8 @@ impl Value {
             (Preset::Text(text), _) => Value::Text(text.into()),
             (Preset::List(items), _) => Value::List(items.iter().map(|item| item.to_string()).collect()),
             (Preset::PathExcludes, _) => Value::List(policy::default_path_excludes()),
-            (Preset::IncludeExtensions, _) => Value::List(engine::repo::default_include_extensions()),
-            (Preset::ExcludeGlobs, _) => Value::List(engine::repo::default_exclude_globs()),
+            (Preset::IncludeExtensions, _) => Value::List(contracts::repo::default_include_extensions()),
+            (Preset::ExcludeGlobs, _) => Value::List(contracts::repo::default_exclude_globs()),
             (Preset::Empty, Kind::Secret) => Value::Secret(None),
             (Preset::Empty, _) => Value::Sizes(BTreeMap::new()),
         }

@@ -43,11 +43,18 @@ fn shown(root: &Path, asked: &str, result: &Value, look: Look) -> String {
         }
     }
     let count = if hits.len() == 1 { "1 hit".to_owned() } else { format!("{} hits, best first", hits.len()) };
-    let hint = "To read one: dir2mcp open PATH:LINES";
-    text.push_str(&look.paint(Ink::Aside, &format!("{count}. {hint}")));
+    text.push_str(&look.paint(Ink::Aside, &format!("{count}. To read one: dir2mcp open {}", forms(hits))));
     text.push('\n');
     text.push_str(still_running(result));
     text
+}
+
+/// How `dir2mcp open` takes the places of these hits.
+fn forms(hits: &[Value]) -> String {
+    let has = |kind: &str| hits.iter().any(|hit| hit["span"]["kind"] == kind);
+    let forms = [("lines", "PATH:LINES"), ("page", "'PATH#p=PAGE'"), ("time", "'PATH@t=FROM-TO'")];
+    let used: Vec<&str> = forms.iter().filter(|(kind, _)| has(kind)).map(|(_, form)| *form).collect();
+    if used.is_empty() { "PATH".to_owned() } else { used.join(" or ") }
 }
 
 fn linked(root: &Path, text: &str, result: &Value, look: Look) -> String {
@@ -134,7 +141,7 @@ mod tests {
             "src/a.rs:3: lines 3-9, score 0.98\n    fn a() {\n    \\u{1b}[2J}\n\
              g.pdf: page 7, score 0.40\n    x\n\
              t.vtt: 00:30-01:00, score 0.30\n    y\n\
-             3 hits, best first. To read one: dir2mcp open PATH:LINES\n"
+             3 hits, best first. To read one: dir2mcp open PATH:LINES or 'PATH#p=PAGE' or 'PATH@t=FROM-TO'\n"
         );
         let none = json!({ "hits": [], "indexing_complete": false });
         let text = shown(Path::new("/r"), "a\x1b", &none, Look::default());

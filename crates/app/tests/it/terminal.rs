@@ -241,6 +241,18 @@ fn clean_asks_and_deletes_only_its_own() {
 }
 
 #[test]
+fn clean_leaves_what_a_linked_state_directory_leads_to() {
+    let sandbox = Sandbox::new().file("elsewhere/note.md", "kept\n");
+    std::os::unix::fs::symlink("elsewhere", sandbox.root().join(".dir2mcp")).unwrap();
+    let refused = sandbox.fails(2, &["clean", "--yes"]);
+    assert!(
+        refused.stderr.contains("CONFIG_INVALID") && refused.stderr.contains("Remove the link"),
+        "{refused:?}"
+    );
+    assert!(sandbox.root().join("elsewhere/note.md").exists());
+}
+
+#[test]
 fn clean_refuses_while_a_server_runs() {
     let folder = testkit::Folder::from("//- a.md\nlighthouse\n");
     let program = testkit::Program::new(env!("CARGO_BIN_EXE_dir2mcp"), &folder);

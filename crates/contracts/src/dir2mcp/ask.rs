@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{AskAnswer, Engine};
-use model::{ErrorCode, Failure, IndexChoice, Query};
+use model::{ErrorCode, Failure, IndexChoice, PriceClass, Query};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::hits::{hit_json, list_hits, progress_note, span_json};
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, shown, visible};
-use crate::tool::{Output, Spec, Tool};
+use crate::tool::{Frame, Output, Spec, Tool};
 
 pub(super) const SPEC: Spec = Spec {
     name: "dir2mcp.ask",
@@ -25,15 +25,19 @@ pub(super) const SPEC: Spec = Spec {
     output,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(60),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Model,
 };
 
 /// `k` is how many hits are returned unless told otherwise; the schema publishes it.
-pub(super) fn tool(engine: Arc<Engine>, k: usize) -> Tool {
-    let tool = Tool::new(SPEC, move |invocation| {
+pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>, k: usize) -> Tool {
+    let engine = Arc::clone(engine);
+    let tool = Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
         async move {
             let (query, mode) = question(invocation.arguments, k)?;
-            let answer = engine.ask(&invocation.call, query, mode == Mode::Answer).await?;
+            let answer = engine.ask(&invocation.call, query.into(), mode == Mode::Answer).await?;
             Ok(render(&answer))
         }
     });

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Engine, FileList, ListRequest, ListedFile};
-use model::{DocStatus, ErrorCode, Failure};
+use model::{DocStatus, ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, one_line};
-use crate::tool::{Output, Spec, Tool};
+use crate::tool::{Frame, Output, Spec, Tool};
 
 pub(super) const SPEC: Spec = Spec {
     name: "dir2mcp.list_files",
@@ -22,10 +22,14 @@ pub(super) const SPEC: Spec = Spec {
     output,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(30),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
-pub(super) fn tool(engine: Arc<Engine>) -> Tool {
-    Tool::new(SPEC, move |invocation| {
+pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>) -> Tool {
+    let engine = Arc::clone(engine);
+    Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
         async move {
             let request = request(invocation.arguments)?;

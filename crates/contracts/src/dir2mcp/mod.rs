@@ -1,6 +1,7 @@
 //! The `dir2mcp.*` tools (dir2mcp specification, sections 12 to 15).
 
 mod ask;
+mod envelope;
 mod filter;
 mod hits;
 mod list_files;
@@ -12,25 +13,65 @@ mod stats;
 
 use std::sync::Arc;
 
-use engine::Engine;
+use engine::{AuditTrail, AuditWait};
 
-use crate::tool::Tool;
+use crate::contract::{ContractSet, Served, Services};
+use crate::registry::ToolNames;
+use crate::tool::{Frame, Tool};
 
+pub(crate) use envelope::Bare;
 pub use filter::parse_doc_types;
 pub use stats::PROTOCOL_VERSION;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// A new tool is one file and one line here.
-pub(crate) fn tools(engine: &Arc<Engine>, k_default: usize) -> Vec<Tool> {
-    vec![
-        search::tool(Arc::clone(engine), k_default),
-        ask::tool(Arc::clone(engine), k_default),
-        open_file::tool(Arc::clone(engine)),
-        list_files::tool(Arc::clone(engine)),
-        stats::tool(Arc::clone(engine)),
-    ]
+/// The contract of the dir2mcp specification.
+pub(crate) struct Dir2mcp;
+
+impl ContractSet for Dir2mcp {
+    fn name(&self) -> &'static str {
+        "dir2mcp"
+    }
+
+    fn serves(&self) -> Served {
+        Served::PrimaryRoot
+    }
+
+    fn instructions(&self, names: ToolNames) -> String {
+        instructions(names)
+    }
+
+    /// A new tool is one file and one line here.
+    fn tools(&self, services: &Services) -> Vec<Tool> {
+        let Some(engine) = services.engine() else { return Vec::new() };
+        let log = services.workspace.audit_log(engine.state_dir(), engine.redactor());
+        let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: true };
+        let frame = Frame { envelope: Arc::new(Bare), calls: Arc::clone(services.workspace.calls()), trail };
+        vec![
+            search::tool(&frame, engine, services.k_default),
+            ask::tool(&frame, engine, services.k_default),
+            open_file::tool(&frame, engine),
+            list_files::tool(&frame, engine),
+            stats::tool(&frame, engine),
+        ]
+    }
+}
+
+fn instructions(names: ToolNames) -> String {
+    let name = |tool: &str| names.spell(&format!("dir2mcp.{tool}"));
+    format!(
+        " Start with {search} (code identifiers, file names or plain words; each hit has a path, a line span \
+         and a snippet), then read the cited lines with {open}. {ask} answers a question from the best \
+         passages. {list} shows what is there, with filters and paging; {stats} says how far indexing got. \
+         Paths are relative to the indexed directory. While indexing_complete is false, results cover the \
+         files indexed so far.",
+        search = name("search"),
+        open = name("open_file"),
+        ask = name("ask"),
+        list = name("list_files"),
+        stats = name("stats"),
+    )
 }
 
 #[cfg(test)]
@@ -39,8 +80,9 @@ mod tests {
 
     use super::*;
     use crate::arguments::Schema;
+    use crate::tool::Spec;
     use crate::tool::tests::listed;
-    use crate::tool::{Spec, or_failure};
+    use envelope::or_failure;
 
     pub(super) fn specs() -> [Spec; 5] {
         [search::SPEC, ask::SPEC, open_file::SPEC, list_files::SPEC, stats::SPEC]

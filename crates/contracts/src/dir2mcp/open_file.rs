@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::{Engine, OpenRequest, OpenedFile, Selection};
 use model::citation::citation_text;
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::hits::span_json;
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{one_line, visible};
-use crate::tool::{Output, Spec, Tool};
+use crate::tool::{Frame, Output, Spec, Tool};
 
 pub(super) const SPEC: Spec = Spec {
     name: "dir2mcp.open_file",
@@ -27,10 +27,14 @@ pub(super) const SPEC: Spec = Spec {
     // Sizes and spans out of range are invalid fields for this tool.
     out_of_range: ErrorCode::InvalidField,
     timeout: Duration::from_secs(30),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
-pub(super) fn tool(engine: Arc<Engine>) -> Tool {
-    Tool::new(SPEC, move |invocation| {
+pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>) -> Tool {
+    let engine = Arc::clone(engine);
+    Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
         async move {
             let request = request(invocation.arguments)?;

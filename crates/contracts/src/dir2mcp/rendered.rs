@@ -1,5 +1,4 @@
-//! Remembers what the answers of the moment look like: agents repeat questions, and wording an answer costs more than
-//! finding it again.
+//! Remembers how answers were worded: agents repeat questions, and wording an answer costs more than finding it again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +14,10 @@ const CAPACITY: usize = 256;
 /// Hits come from the engine as one shared list per question and generation: the same list is the same answer.
 #[derive(Default)]
 pub(super) struct Rendered {
-    by_hits: Mutex<HashMap<(usize, bool), Entry>>,
+    by_hits: Mutex<HashMap<(usize, bool), WordedAnswer>>,
 }
 
-struct Entry {
+struct WordedAnswer {
     /// Kept, so that no other list can take this one's place in memory.
     _hits: Arc<[Hit]>,
     output: Output,
@@ -38,7 +37,7 @@ impl Rendered {
             if by_hits.len() >= CAPACITY {
                 by_hits.clear();
             }
-            by_hits.insert(key, Entry { _hits: Arc::clone(&answer.hits), output: output.clone() });
+            by_hits.insert(key, WordedAnswer { _hits: Arc::clone(&answer.hits), output: output.clone() });
         }
         output
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Engine, SearchAnswer};
-use model::{ErrorCode, Failure, IndexChoice, Query};
+use model::{ErrorCode, Failure, IndexChoice, PriceClass, Query};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::rendered::Rendered;
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, shown};
-use crate::tool::{Output, Spec, Tool};
+use crate::tool::{Frame, Output, Spec, Tool};
 
 pub(super) const SPEC: Spec = Spec {
     name: "dir2mcp.search",
@@ -26,16 +26,20 @@ pub(super) const SPEC: Spec = Spec {
     output,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(15),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 /// `k` is how many hits are returned unless told otherwise; the schema publishes it.
-pub(super) fn tool(engine: Arc<Engine>, k: usize) -> Tool {
+pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>, k: usize) -> Tool {
+    let engine = Arc::clone(engine);
     let rendered = Arc::new(Rendered::default());
-    let tool = Tool::new(SPEC, move |invocation| {
+    let tool = Tool::new(frame, SPEC, move |invocation| {
         let (engine, rendered) = (Arc::clone(&engine), Arc::clone(&rendered));
         async move {
             let query = query(invocation.arguments, k)?;
-            let answer = engine.search(&invocation.call, query).await?;
+            let answer = engine.search(&invocation.call, query.into()).await?;
             Ok(rendered.get(&answer, render))
         }
     });

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Engine, Stats};
-use model::ErrorCode;
+use model::{ErrorCode, PriceClass};
 use serde_json::{Value, json};
 
 use crate::text::one_line;
-use crate::tool::{Output, Spec, Tool};
+use crate::tool::{Frame, Output, Spec, Tool};
 
 /// The protocol version that the specification is written for; what a session speaks is negotiated.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -22,10 +22,14 @@ pub(super) const SPEC: Spec = Spec {
     output,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(10),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Free,
 };
 
-pub(super) fn tool(engine: Arc<Engine>) -> Tool {
-    Tool::new(SPEC, move |invocation| {
+pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>) -> Tool {
+    let engine = Arc::clone(engine);
+    Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
         async move {
             let stats = engine.stats(&invocation.call).await?;

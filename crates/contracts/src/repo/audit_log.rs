@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,6 +21,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(15),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Free,
 };
 
 fn input() -> Value {
@@ -73,9 +76,6 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let limit = u64::from(context.limits.max_search_hits);
     let limit = arguments.limit.unwrap_or(limit).min(limit) as usize;
     let since = given(arguments.since);
-    let log = Arc::clone(context.repo.log());
-    let records = tokio::task::spawn_blocking(move || log.last("repo.", since.as_deref(), limit))
-        .await
-        .map_err(|_| Failure::new(ErrorCode::InternalError, "the audit log could not be read"))?;
+    let records = context.log.last(&invocation.call, "repo.", since, limit).await?;
     Ok(output(json!({ "records": records }), Vec::new()))
 }

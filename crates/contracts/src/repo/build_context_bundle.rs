@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::repo::BundleRequest;
-use engine::{Bundle, BundleSelection, BundleSkipped, BundleTask};
-use model::{ErrorCode, Failure};
+use engine::{Bundle, BundleRequest, BundleSelection, BundleSkipped, BundleTask, KeepBundle};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::schema::not_blank;
 use super::search::{MODES, retrieval, rounded};
-use super::{Context, Limits, incomplete, output};
+use super::{Context, RepoLimits, incomplete, output};
 use crate::arguments::{typed, whole};
 use crate::text::visible;
 use crate::tool::{Invocation, Output, Spec};
@@ -28,6 +27,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(120),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 const DEFAULT_FILES: u32 = 8;
@@ -143,8 +145,8 @@ pub struct BundleBudget {
 }
 
 impl BundleArguments {
-    /// The request for the engine; more files than the limit are refused, never cut.
-    pub fn request(&self, limits: &Limits) -> Result<BundleRequest, Failure> {
+    /// The request for the engine, which keeps nothing; more files than the limit are refused, never cut.
+    pub fn request(&self, limits: &RepoLimits) -> Result<BundleRequest, Failure> {
         let most = u64::from(limits.max_bundle_files);
         let files = self.budget.max_files.unwrap_or(u64::from(DEFAULT_FILES.min(limits.max_bundle_files)));
         if files > most {
@@ -158,7 +160,7 @@ impl BundleArguments {
             include_tests: self.include_tests,
             hits: limits.max_search_hits as usize,
         };
-        Ok(BundleRequest { task, retrieval: retrieval(self.mode()) })
+        Ok(BundleRequest { task, retrieval: retrieval(self.mode()), keep: None })
     }
 
     fn mode(&self) -> &str {
@@ -168,16 +170,21 @@ impl BundleArguments {
 
 pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: BundleArguments = typed(invocation.arguments)?;
-    let request = arguments.request(&context.limits)?;
-    let (bundle, is_complete) = context.repo.bundle(&invocation.call, request).await?;
-    let mut warnings = incomplete(is_complete);
-    let result = bundle_json(&arguments, &bundle);
-    let kept = serde_json::to_string_pretty(&visible_value(&result)).unwrap_or_default();
-    let markdown = visible(&bundle_markdown(&arguments.prompt, &bundle));
-    if let Err(error) = context.repo.keep_bundle(&invocation.call, kept, markdown).await {
+    let mut request = arguments.request(&context.limits)?;
+    context.permitted(request.retrieval)?;
+    let kept = arguments.clone();
+    let render = move |bundle: &Bundle| {
+        let json =
+            serde_json::to_string_pretty(&visible_value(&bundle_json(&kept, bundle))).unwrap_or_default();
+        (json, visible(&bundle_markdown(&kept.prompt, bundle)))
+    };
+    request.keep = Some(KeepBundle { dir: context.config.data_dir.clone(), render: Box::new(render) });
+    let answer = context.engine.bundle(&invocation.call, &context.config.view, request).await?;
+    let mut warnings = incomplete(answer.is_complete);
+    if let Some(error) = answer.not_kept {
         warnings.push(format!("last_bundle.json and last_bundle.md could not be written: {error}"));
     }
-    Ok(output(result, warnings))
+    Ok(output(bundle_json(&arguments, &answer.bundle), warnings))
 }
 
 /// The bundle as the tool answers it.
@@ -339,7 +346,7 @@ mod tests {
     fn c44_more_files_than_the_limit_are_refused() {
         let mut arguments = BundleArguments { prompt: "x".into(), ..BundleArguments::default() };
         arguments.budget.max_files = Some(21);
-        let refused = arguments.request(&Limits::default()).unwrap_err();
+        let refused = arguments.request(&RepoLimits::default()).unwrap_err();
         assert_eq!(refused.code, ErrorCode::LimitExceeded);
         assert!(refused.message.contains("max_bundle_files"));
     }

@@ -1,66 +1,32 @@
-//! The envelope of the repo specification, section 11, around every answer, and the audit line behind it.
+//! The envelope of the repo specification, section 11, around every answer, and what its audit lines call an end.
 
-use std::sync::Arc;
-
-use engine::{AuditLog, AuditRecord};
+use engine::AuditVerdict;
 use model::{ErrorCode, Failure};
 use serde_json::{Map, Value, json};
 
+use crate::audit::harmless;
 use crate::service::ToolResult;
-use crate::tool::{Ended, Envelope, Output};
+use crate::tool::{Envelope, Output};
 
 pub(crate) struct RepoEnvelope {
-    pub(crate) log: Arc<AuditLog>,
     pub(crate) max_bytes: u64,
 }
-
-/// Arguments that tell nothing of what the caller thinks about.
-const KEPT: [&str; 5] = ["path", "glob", "file_glob", "path_prefix", "since"];
 
 const BLOCKED: &str = "PATH_BLOCKED";
 
 impl Envelope for RepoEnvelope {
-    /// Numbers, switches and paths; of other texts that they were there and how long they were.
     fn note(&self, arguments: &Value) -> Map<String, Value> {
-        let mut noted = Map::new();
-        for (name, value) in arguments.as_object().into_iter().flatten().take(32) {
-            // An argument that does not exist may have any name.
-            let name: String = name.chars().take(40).collect();
-            match value {
-                Value::String(text) if KEPT.contains(&name.as_str()) && text.len() <= 1024 => {
-                    noted.insert(name, value.clone());
-                }
-                Value::String(text)
-                    if ["mode", "strategy", "retrieval_mode"].contains(&name.as_str())
-                        && text.len() <= 16 =>
-                {
-                    noted.insert(name, value.clone());
-                }
-                Value::String(text) => {
-                    noted.insert(format!("{name}_present"), json!(true));
-                    noted.insert(format!("{name}_length"), json!(text.chars().count()));
-                }
-                Value::Bool(_) | Value::Number(_) | Value::Null => {
-                    noted.insert(name, value.clone());
-                }
-                Value::Array(items) => {
-                    noted.insert(name, json!({ "type": "list", "length": items.len() }));
-                }
-                Value::Object(map) => {
-                    let mut keys: Vec<&String> = map.keys().take(32).collect();
-                    keys.sort_unstable();
-                    noted.insert(name, json!({ "type": "object", "keys": keys }));
-                }
-            }
-        }
-        noted
+        harmless(arguments)
     }
 
-    fn finish(&self, ended: Ended) -> ToolResult {
-        let Ended { tool, request_id, noted, took, outcome, .. } = ended;
-        let request_id = request_id.unwrap_or_else(fresh_id);
-        let (mut envelope, mut code) = enveloped(&request_id, outcome);
-        let size = wire_bytes(&envelope);
+    fn request_id(&self, given: Option<String>) -> String {
+        given.unwrap_or_else(fresh_id)
+    }
+
+    fn finish(&self, request_id: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
+        let (mut envelope, mut error_code) = enveloped(request_id, outcome);
+        let mut text = envelope.to_string();
+        let size = wire_bytes(&text);
         if envelope["ok"] == true && size > self.max_bytes {
             let failure = Failure::new(
                 ErrorCode::LimitExceeded,
@@ -70,22 +36,14 @@ impl Envelope for RepoEnvelope {
                 ),
             )
             .hint("Ask for fewer hits, fewer lines or a smaller budget.");
-            envelope = enveloped(&request_id, Err(failure)).0;
-            code = Some("RESPONSE_TOO_LARGE".to_owned());
+            envelope = enveloped(request_id, Err(failure)).0;
+            text = envelope.to_string();
+            error_code = Some("RESPONSE_TOO_LARGE".to_owned());
         }
-        let ok = envelope["ok"] == true;
-        self.log.append(&AuditRecord {
-            timestamp: AuditLog::now(),
-            request_id,
-            tool: tool.to_owned(),
-            ok,
-            blocked: envelope["blocked"] == true,
-            error_code: code,
-            duration_ms: took.as_millis() as u64,
-            caller: None,
-            metadata: noted,
-        });
-        ToolResult { content: vec![envelope.to_string()], structured: envelope.into(), is_error: !ok }
+        let is_error = envelope["ok"] != true;
+        let is_blocked = envelope["blocked"] == true;
+        let verdict = AuditVerdict { error_code, is_blocked, ..AuditVerdict::default() };
+        (ToolResult { content: vec![text], structured: envelope.into(), is_error }, verdict)
     }
 
     fn published(&self, output: &Value) -> Map<String, Value> {
@@ -95,12 +53,15 @@ impl Envelope for RepoEnvelope {
 
 /// What an answer takes on the wire: the envelope as structured content and once more as text, where every quotation
 /// mark and line end is escaped, and the JSON-RPC message around both.
-fn wire_bytes(envelope: &Value) -> u64 {
+fn wire_bytes(envelope: &str) -> u64 {
     const AROUND: usize = 300;
-    let structured = envelope.to_string();
-    let text = Value::String(structured);
-    let structured = text.as_str().map_or(0, str::len);
-    (structured + text.to_string().len() + AROUND) as u64
+    // What JSON escapes with a backslash, and with `\u00XX`.
+    let escaped = envelope.bytes().map(|byte| match byte {
+        b'"' | b'\\' | 0x08 | 0x09 | 0x0a | 0x0c | 0x0d => 2,
+        0x00..=0x1f => 6,
+        _ => 1,
+    });
+    (envelope.len() + escaped.sum::<usize>() + 2 + AROUND) as u64
 }
 
 /// The envelope, and the code for the audit line of a call that failed.
@@ -254,16 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn r049_prompts_leave_only_their_length() {
-        let redactor = Arc::new(policy::Redactor::new(&policy::SecretPatterns::Default).unwrap());
-        let log = AuditLog::new(None, redactor).into();
-        let envelope = RepoEnvelope { log, max_bytes: 1000 };
-        let noted = envelope.note(&json!({
-            "prompt": "secret plan", "path": "a.py", "top_k": 3, "budget": {"max_files": 2}, "include_tests": true
-        }));
-        assert_eq!(
-            Value::Object(noted).to_string(),
-            r#"{"prompt_present":true,"prompt_length":11,"path":"a.py","top_k":3,"budget":{"type":"object","keys":["max_files"]},"include_tests":true}"#
-        );
+    fn r050_the_size_on_the_wire_counts_what_json_escapes() {
+        let text = json!({ "a": "quote \" tab \t bell \u{7} line \n é" }).to_string();
+        let twice = Value::String(text.clone()).to_string();
+        assert_eq!(wire_bytes(&text), (text.len() + twice.len() + 300) as u64);
     }
 }

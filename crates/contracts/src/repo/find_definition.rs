@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ErrorCode, Failure};
+use engine::SymbolRequest;
+use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Value, json};
 
 use super::references::Arguments;
@@ -21,6 +22,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(60),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 pub(super) fn input() -> Value {
@@ -63,7 +67,8 @@ fn schema() -> Value {
 pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
     let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
-    let found = context.repo.find_definition(&invocation.call, symbol.clone(), given(path), limit).await?;
+    let request = SymbolRequest { symbol: symbol.clone(), path: given(path), limit };
+    let found = context.engine.find_definition(&invocation.call, &context.config.view, request).await?;
     let definitions: Vec<Value> = found
         .definitions
         .iter()

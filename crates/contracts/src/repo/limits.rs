@@ -2,7 +2,7 @@
 
 /// The limits of the repo specification, section 7.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RepoLimits {
     pub max_file_bytes: u64,
     pub max_open_lines: u32,
     pub max_total_bytes_per_response: u64,
@@ -12,7 +12,7 @@ pub struct Limits {
 }
 
 /// Name, default and cap of each limit: the configuration, its messages and the reference read this.
-pub const LIMITS: [(&str, u64, u64); 6] = [
+pub const RESPONSE_LIMITS: [(&str, u64, u64); 6] = [
     ("max_file_bytes", 1 << 20, 4 << 20),
     ("max_open_lines", 500, 2000),
     ("max_total_bytes_per_response", 256 << 10, 1 << 20),
@@ -21,11 +21,11 @@ pub const LIMITS: [(&str, u64, u64); 6] = [
     ("max_bundle_files", 20, 100),
 ];
 
-impl Default for Limits {
-    fn default() -> Limits {
+impl Default for RepoLimits {
+    fn default() -> RepoLimits {
         let [file_bytes, open_lines, response_bytes, hits, references, files] =
-            LIMITS.map(|(_, default, _)| default);
-        Limits {
+            RESPONSE_LIMITS.map(|(_, default, _)| default);
+        RepoLimits {
             max_file_bytes: file_bytes,
             max_open_lines: open_lines as u32,
             max_total_bytes_per_response: response_bytes,

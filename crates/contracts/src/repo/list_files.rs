@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ErrorCode, Failure};
+use engine::DiskListRequest;
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,6 +22,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(60),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 fn input() -> Value {
@@ -72,8 +76,8 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     let limit = u64::from(context.limits.max_search_hits);
     let limit = arguments.max_results.unwrap_or(limit).min(limit) as usize;
     let hidden = arguments.include_hidden.unwrap_or(false);
-    let (total, files) =
-        context.repo.list_files(&invocation.call, given(arguments.glob), hidden, limit).await?;
+    let request = DiskListRequest { glob: given(arguments.glob), hidden, limit };
+    let (total, files) = context.engine.list_disk(&invocation.call, &context.config.view, request).await?;
     let truncated = total > files.len() as u64;
     let files: Vec<Value> = files
         .into_iter()

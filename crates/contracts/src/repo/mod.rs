@@ -3,6 +3,7 @@
 mod audit_log;
 mod build_context_bundle;
 mod envelope;
+mod files_shown;
 mod find_definition;
 mod limits;
 mod list_files;
@@ -14,43 +15,113 @@ mod schema;
 mod search;
 mod status;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::repo::Repo;
-use model::Failure;
+use engine::{AuditLog, AuditTrail, AuditWait, Engine, FileView, Retrieval, Windows};
+use model::{ErrorCode, Failure};
 
-use crate::tool::{Envelope, Invocation, Output, Spec, Tool};
+use crate::contract::{ContractSet, Served, Services};
+use crate::registry::ToolNames;
+use crate::tool::{Frame, Invocation, Output, Spec, Tool};
 use envelope::RepoEnvelope;
 pub(crate) use envelope::public_code;
 
 pub use build_context_bundle::{BundleArguments, BundleBudget, bundle_json, bundle_markdown};
-pub use limits::{LIMITS, Limits};
+pub use files_shown::{default_exclude_globs, default_include_extensions};
+pub use limits::{RESPONSE_LIMITS, RepoLimits};
 pub use outline::outline_json;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// A repository, and what its callers may take.
-#[derive(Clone)]
-pub struct RepoTools {
-    pub repo: Repo,
-    pub limits: Limits,
+/// What the operator decided.
+#[derive(Debug, Clone)]
+pub struct RepoConfig {
+    /// Where the audit log, the last bundle and the last refresh are kept.
+    pub data_dir: PathBuf,
+    pub view: Arc<FileView>,
+    /// Search by meaning may be asked for.
+    pub semantic: bool,
+    /// How texts without structure are cut.
+    pub chunk_lines: usize,
+    pub chunk_overlap: usize,
+    pub limits: RepoLimits,
 }
 
 /// What every handler gets.
 pub(crate) struct Context {
-    repo: Repo,
-    limits: Limits,
+    engine: Arc<Engine>,
+    config: RepoConfig,
+    limits: RepoLimits,
+    log: Arc<AuditLog>,
+}
+
+impl Context {
+    fn windows(&self) -> Windows {
+        Windows::new(self.config.chunk_lines, self.config.chunk_overlap)
+    }
+
+    /// Refuses what the operator did not switch on.
+    fn permitted(&self, retrieval: Retrieval) -> Result<(), Failure> {
+        if retrieval == Retrieval::Words || self.config.semantic {
+            return Ok(());
+        }
+        Err(Failure::new(
+            ErrorCode::SemanticNotAvailable,
+            "search by meaning is switched off; set semantic.enabled = true in repo_mcp.toml, start with --semantic, or \
+             use mode bm25",
+        ))
+    }
+}
+
+/// The contract of the repo specification.
+pub(crate) struct Repo;
+
+impl ContractSet for Repo {
+    fn name(&self) -> &'static str {
+        "repo"
+    }
+
+    fn serves(&self) -> Served {
+        Served::PrimaryRoot
+    }
+
+    fn instructions(&self, names: ToolNames) -> String {
+        instructions(names)
+    }
+
+    fn tools(&self, services: &Services) -> Vec<Tool> {
+        let Some(engine) = services.engine() else { return Vec::new() };
+        tools(services, engine)
+    }
+
+    fn has_endpoint(&self) -> bool {
+        true
+    }
+
+    fn uses_outlines(&self) -> bool {
+        true
+    }
 }
 
 /// A new tool is one file and one line here.
-pub(crate) fn tools(of: &RepoTools) -> Vec<Tool> {
-    let envelope: Arc<dyn Envelope> = Arc::new(RepoEnvelope {
-        log: Arc::clone(of.repo.log()),
-        max_bytes: of.limits.max_total_bytes_per_response,
-    });
-    let context = Arc::new(Context { repo: of.repo.clone(), limits: of.limits });
-    let tool = |spec, run| enclosed(&envelope, &context, spec, run);
+fn tools(services: &Services, engine: &Arc<Engine>) -> Vec<Tool> {
+    let config = services.repo.clone();
+    let limits = config.limits;
+    let log = services.workspace.audit_log(&config.data_dir, engine.redactor());
+    let frame = Frame {
+        envelope: Arc::new(RepoEnvelope { max_bytes: limits.max_total_bytes_per_response }),
+        calls: Arc::clone(services.workspace.calls()),
+        trail: AuditTrail {
+            log: Arc::clone(&log),
+            wait: AuditWait::Written,
+            names_caller: false,
+            names_price: false,
+        },
+    };
+    let context = Arc::new(Context { engine: Arc::clone(engine), config, limits, log });
+    let tool = |spec, run| framed(&frame, &context, spec, run);
     vec![
         tool(status::SPEC, |context, invocation| Box::pin(status::run(context, invocation))),
         tool(list_files::SPEC, |context, invocation| Box::pin(list_files::run(context, invocation))),
@@ -71,9 +142,24 @@ pub(crate) fn tools(of: &RepoTools) -> Vec<Tool> {
 
 type Run = fn(Arc<Context>, Invocation) -> futures::future::BoxFuture<'static, Result<Output, Failure>>;
 
-fn enclosed(envelope: &Arc<dyn Envelope>, context: &Arc<Context>, spec: Spec, run: Run) -> Tool {
+fn framed(frame: &Frame, context: &Arc<Context>, spec: Spec, run: Run) -> Tool {
     let context = Arc::clone(context);
-    Tool::enclosed(Arc::clone(envelope), spec, move |invocation| run(Arc::clone(&context), invocation))
+    Tool::new(frame, spec, move |invocation| run(Arc::clone(&context), invocation))
+}
+
+fn instructions(names: ToolNames) -> String {
+    let name = |tool: &str| names.spell(&format!("repo.{tool}"));
+    format!(
+        " For a coding task call {bundle} first: it returns the excerpts that matter, with line numbers. {search} finds \
+         passages by words and identifiers, {definition} and {references} follow a name, {outline} shows what a file \
+         declares, {open} reads lines. Paths are relative to the repository root. A blocked call says why and what to do.",
+        bundle = name("build_context_bundle"),
+        search = name("search"),
+        definition = name("find_definition"),
+        references = name("references"),
+        outline = name("outline"),
+        open = name("open_file"),
+    )
 }
 
 /// A result; its text is the envelope around it.

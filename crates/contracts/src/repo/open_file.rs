@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ErrorCode, Failure};
+use engine::LinesRequest;
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,6 +21,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(15),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 fn input() -> Value {
@@ -72,8 +76,8 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
         return Err(Failure::new(ErrorCode::InvalidField, "end_line is before start_line"));
     }
     let end = arguments.end_line.map(line);
-    let max = context.limits.max_open_lines;
-    let opened = context.repo.open_file(&invocation.call, arguments.path, start, end, max).await?;
+    let request = LinesRequest { path: arguments.path, start, end, max_lines: context.limits.max_open_lines };
+    let opened = context.engine.open_lines(&invocation.call, &context.config.view, request).await?;
     let mut warnings = Vec::new();
     if opened.lines.is_empty() && opened.total_lines > 0 {
         warnings.push(format!("the file has only {} lines", opened.total_lines));

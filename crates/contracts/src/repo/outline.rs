@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::repo::FileStructure;
-use model::{ErrorCode, Failure, Symbol};
+use engine::FileStructure;
+use model::{ErrorCode, Failure, PriceClass, Symbol};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,6 +21,9 @@ pub(super) const SPEC: Spec = Spec {
     output: result,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(30),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 fn input() -> Value {
@@ -72,7 +75,7 @@ struct Arguments {
 
 pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
-    let structure = context.repo.outline(&invocation.call, arguments.path).await?;
+    let structure = context.engine.outline(&invocation.call, &context.config.view, arguments.path).await?;
     let warnings = structure.shortfall.iter().cloned().collect();
     Ok(output(outline_json(&structure), warnings))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,6 +20,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(900),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 fn input() -> Value {
@@ -54,7 +57,9 @@ struct Arguments {
 
 pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
-    let done = context.repo.refresh(&invocation.call, arguments.force.unwrap_or(false)).await?;
+    let (config, force) = (&context.config, arguments.force.unwrap_or(false));
+    let done =
+        context.engine.refresh_view(&invocation.call, &config.view, config.data_dir.clone(), force).await?;
     let warnings = done
         .held_by
         .map(|holder| format!("another process ({holder}) keeps this index up to date"))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::repo::{RepoHits, Retrieval};
-use model::{ErrorCode, Failure, Filter, IndexChoice, Query};
+use engine::{LineHits, Page, Retrieval, SearchFilter, SearchRequest};
+use model::{ErrorCode, Failure, Filter, IndexChoice, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,6 +22,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(60),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 /// Hits returned unless told otherwise. The limit is the operator's; what follows the tenth hit is rarely read and always
@@ -94,23 +97,38 @@ struct Arguments {
 pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let mode = arguments.mode.unwrap_or_else(|| MODES[0].to_owned());
-    let query = Query {
+    let request = SearchRequest {
         text: not_blank(arguments.query, "query")?,
-        k: within(
-            Some(arguments.top_k.unwrap_or_else(|| DEFAULT_TOP_K.min(context.limits.max_search_hits).into())),
-            context.limits.max_search_hits,
-            "top_k",
-            "max_search_hits",
-        )?,
+        roots: Vec::new(),
+        scope: None,
+        retrieval: retrieval(&mode),
         index: IndexChoice::Both,
-        filter: Filter::of_files(
-            given(arguments.path_prefix).map(|prefix| prefix.replace("//", "/")),
-            given(arguments.file_glob),
-            &[],
-        ),
+        page: Page {
+            offset: 0,
+            limit: within(
+                Some(
+                    arguments
+                        .top_k
+                        .unwrap_or_else(|| DEFAULT_TOP_K.min(context.limits.max_search_hits).into()),
+                ),
+                context.limits.max_search_hits,
+                "top_k",
+                "max_search_hits",
+            )?,
+        },
+        filter: SearchFilter {
+            paths: Filter::of_files(
+                given(arguments.path_prefix).map(|prefix| prefix.replace("//", "/")),
+                given(arguments.file_glob),
+                &[],
+            ),
+            ..SearchFilter::default()
+        },
     };
-    let text = query.text.clone();
-    let found = context.repo.search(&invocation.call, query, retrieval(&mode)).await?;
+    context.permitted(request.retrieval)?;
+    let text = request.text.clone();
+    let view = &context.config.view;
+    let found = context.engine.search_lines(&invocation.call, request, view, context.windows()).await?;
     Ok(render(&text, &mode, &found))
 }
 
@@ -122,7 +140,7 @@ pub(super) fn retrieval(mode: &str) -> Retrieval {
     }
 }
 
-fn render(query: &str, mode: &str, found: &RepoHits) -> Output {
+fn render(query: &str, mode: &str, found: &LineHits) -> Output {
     let mut warnings = incomplete(found.is_complete);
     let mut changed: Vec<&str> =
         found.hits.iter().filter(|hit| hit.is_changed).map(|hit| hit.path.as_str()).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Value, json};
 
 use super::{Context, incomplete, output};
@@ -18,6 +18,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(15),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Free,
 };
 
 fn schema() -> Value {
@@ -41,10 +44,9 @@ fn schema() -> Value {
 }
 
 pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
-    let status = context.repo.status(&invocation.call).await?;
-    let limits = context.limits;
-    let config = context.repo.config();
+    let (limits, config) = (context.limits, &context.config);
     let view = &config.view;
+    let status = context.engine.status(&invocation.call, view, config.data_dir.clone()).await?;
     let result = json!({
         "repo_root": status.root,
         "data_dir": status.data_dir,

@@ -1,17 +1,18 @@
 //! How these tools word a failure, and the audit line behind every call (Smart File Search specification, "Common Error
 //! Shape" and "Permissions & Guardrails").
 
-use engine::smart::Smart;
-use engine::{AuditLog, AuditRecord};
-use model::{ErrorCode, Failure, Pointer};
+use std::sync::Arc;
+
+use engine::AuditVerdict;
+use model::{ErrorCode, Failure, Pointer, Provider};
 use serde_json::{Map, Value, json};
 
-use super::MCP_VERSION;
+use super::{Context, MCP_VERSION};
 use crate::service::ToolResult;
-use crate::tool::{Ended, Envelope};
+use crate::tool::{Envelope, Output};
 
 pub(crate) struct SmartEnvelope {
-    pub(crate) smart: Smart,
+    pub(crate) context: Arc<Context>,
 }
 
 /// Texts that say what a caller thinks about.
@@ -27,8 +28,8 @@ impl Envelope for SmartEnvelope {
             match value {
                 Value::String(text) if ASKED.contains(&name.as_str()) => {
                     noted.insert(format!("{name}_length"), json!(text.chars().count()));
-                    if self.smart.config().audit_queries {
-                        let kept: String = self.smart.redacted(text).chars().take(1024).collect();
+                    if self.context.config.audit_queries {
+                        let kept: String = self.context.redacted(text).chars().take(1024).collect();
                         noted.insert(name, json!(kept));
                     }
                 }
@@ -53,34 +54,26 @@ impl Envelope for SmartEnvelope {
     /// Nothing leaves these tools unredacted.
     fn blanked(&self, key: Option<&str>, text: &str) -> Option<String> {
         let is_path = key.is_some_and(|key| ["path", "roots"].contains(&key));
-        let blanked = if is_path { self.smart.redacted_path(text) } else { self.smart.redacted(text) };
+        let blanked = if is_path { self.context.redacted_path(text) } else { self.context.redacted(text) };
         (blanked != text).then_some(blanked)
     }
 
-    fn finish(&self, ended: Ended) -> ToolResult {
-        let Ended { tool, caller, request_id, mut noted, took, outcome } = ended;
-        let code = outcome.as_ref().err().map(|failure| public_code(failure.code));
-        if let Ok(output) = &outcome {
-            noted.extend(counts(&output.structured));
-        }
-        self.smart.log().append(&AuditRecord {
-            timestamp: AuditLog::now(),
-            request_id: request_id.unwrap_or_default(),
-            tool: tool.to_owned(),
-            ok: code.is_none(),
-            blocked: matches!(code, Some("FORBIDDEN" | "RATE_LIMITED")),
-            error_code: code.map(str::to_owned),
-            duration_ms: took.as_millis() as u64,
-            caller: Some(caller.to_string()),
-            metadata: noted,
-        });
+    fn finish(&self, _: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
         match outcome {
             Ok(output) => {
-                ToolResult { content: output.content, structured: output.structured, is_error: false }
+                let metadata = counts(&output.structured);
+                let Output { content, structured, .. } = output;
+                let verdict = AuditVerdict { metadata, ..AuditVerdict::default() };
+                (ToolResult { content, structured, is_error: false }, verdict)
             }
             Err(failure) => {
+                let code = public_code(failure.code);
                 let error = worded(failure);
-                ToolResult { content: vec![error.to_string()], structured: error.into(), is_error: true }
+                let is_blocked = matches!(code, "FORBIDDEN" | "RATE_LIMITED");
+                let error_code = Some(code.to_owned());
+                let verdict = AuditVerdict { error_code, is_blocked, ..AuditVerdict::default() };
+                let content = vec![error.to_string()];
+                (ToolResult { content, structured: error.into(), is_error: true }, verdict)
             }
         }
     }
@@ -140,7 +133,7 @@ pub(crate) fn public_code(code: ErrorCode) -> &'static str {
         ErrorCode::FileNotFound => "NOT_FOUND",
         ErrorCode::RateLimitExceeded => "RATE_LIMITED",
         ErrorCode::Conflict => "CONFLICT",
-        ErrorCode::MistralAuth | ErrorCode::MistralRateLimit | ErrorCode::MistralFailed => "LLM_UPSTREAM",
+        ErrorCode::Provider(Provider::Mistral, _) => "LLM_UPSTREAM",
         _ => "INTERNAL_ERROR",
     }
 }
@@ -191,7 +184,7 @@ mod tests {
             (ErrorCode::FileNotFound, "NOT_FOUND"),
             (ErrorCode::RateLimitExceeded, "RATE_LIMITED"),
             (ErrorCode::Conflict, "CONFLICT"),
-            (ErrorCode::MistralFailed, "LLM_UPSTREAM"),
+            (ErrorCode::Provider(Provider::Mistral, model::ProviderFault::Failed), "LLM_UPSTREAM"),
             (ErrorCode::StoreCorrupt, "INTERNAL_ERROR"),
             (ErrorCode::Timeout, "INTERNAL_ERROR"),
         ] {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::smart::{Priority, Smart};
-use model::{ErrorCode, Failure};
+use engine::{FolderReport, FolderRequest, Priority};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::output;
+use super::{Context, output};
 use crate::arguments::typed;
 use crate::tool::{Invocation, Output, Spec};
 
@@ -22,6 +22,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(120),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 fn input() -> Value {
@@ -64,7 +67,7 @@ struct Arguments {
     priority: Option<String>,
 }
 
-pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let priority = match arguments.priority.as_deref() {
         Some("low") => Priority::Low,
@@ -73,9 +76,9 @@ pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, 
     };
     let report = invocation
         .progress
-        .map(|sink| -> engine::smart::Report { Arc::new(move |done, text| sink(done as f64, None, text)) });
-    let done =
-        smart.index_folder(&invocation.call, &arguments.root, arguments.full, priority, report).await?;
+        .map(|sink| -> FolderReport { Arc::new(move |done, text| sink(done as f64, None, text)) });
+    let request = FolderRequest { folder: arguments.root, full: arguments.full, priority, report };
+    let done = context.workspace.index_folder(&invocation.call, request).await?;
     Ok(output(json!({
         "indexed": done.indexed,
         "skipped": done.skipped,

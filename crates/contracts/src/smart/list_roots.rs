@@ -1,12 +1,12 @@
 //! `listRoots`: the folders that may be searched.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::smart::Smart;
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Value, json};
 
-use super::output;
+use super::{Context, output};
 use crate::tool::{Invocation, Output, Spec};
 
 pub(super) const SPEC: Spec = Spec {
@@ -17,6 +17,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(10),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Free,
 };
 
 fn input() -> Value {
@@ -29,7 +32,7 @@ fn schema() -> Value {
     }))
 }
 
-pub(super) async fn run(smart: Smart, _: Invocation) -> Result<Output, Failure> {
-    let roots: Vec<String> = smart.roots().listed().map(|root| root.to_string_lossy().into_owned()).collect();
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+    let roots = context.workspace.list_roots(&invocation.call).await?;
     Ok(output(json!({ "roots": roots })))
 }

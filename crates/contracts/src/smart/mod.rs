@@ -2,22 +2,31 @@
 
 mod envelope;
 mod index_folder;
+mod limits;
 mod list_roots;
 mod open_file;
 mod rewrite_query;
 mod search_files;
 mod summarize_results;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
-use engine::smart::Smart;
+use engine::{AuditLog, AuditTrail, AuditWait, Call, PreviewRules, Workspace};
 use futures::future::BoxFuture;
-use model::Failure;
+use model::{ErrorCode, Failure};
+use policy::Redactor;
 use serde_json::Value;
 
-use crate::tool::{Envelope, Invocation, Output, Spec, Tool};
+use crate::contract::{ContractSet, Served, Services};
+use crate::registry::ToolNames;
+use crate::tool::{Frame, Invocation, Output, Spec, Tool};
 use envelope::SmartEnvelope;
 pub(crate) use envelope::public_code;
+use limits::CallLimits;
+
+pub use limits::MinuteLimits;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -25,32 +34,119 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// What every answer carries, as a field and, over HTTP, as a header: the version of the specification.
 pub const MCP_VERSION: &str = "v1.0.0";
 
+/// What the operator decided.
+#[derive(Debug, Clone)]
+pub struct SmartConfig {
+    /// Where the audit log is kept, if it is.
+    pub data_dir: Option<PathBuf>,
+    /// The largest preview or snippet, in bytes.
+    pub preview_bytes: usize,
+    /// What was asked is kept in the audit log.
+    pub audit_queries: bool,
+    pub limits: MinuteLimits,
+    /// Blanks what must not be shown.
+    pub redactor: Arc<Redactor>,
+}
+
+/// What every handler gets.
+pub(crate) struct Context {
+    workspace: Arc<Workspace>,
+    config: SmartConfig,
+    limits: CallLimits,
+}
+
+impl Context {
+    /// Text as it may leave these tools.
+    fn redacted(&self, text: &str) -> String {
+        self.config.redactor.redact(text).into_owned()
+    }
+
+    fn redacted_path(&self, path: &str) -> String {
+        self.workspace.redacted_path(path, &self.config.redactor)
+    }
+
+    fn rules(&self) -> PreviewRules {
+        PreviewRules { bytes: self.config.preview_bytes, redactor: Arc::clone(&self.config.redactor) }
+    }
+
+    /// Counts a call against its caller's limit. Where no folder is configured there is nothing to call.
+    fn admit(&self, call: &Call) -> Result<(), Failure> {
+        if self.workspace.primary().is_none() {
+            return Err(Failure::new(ErrorCode::InternalError, "no folder is configured").hint(
+                "Start the server with --roots FOLDER,FOLDER or set workspace.roots in a config file.",
+            ));
+        }
+        self.limits.admit(&call.caller, call.tool, Instant::now())
+    }
+}
+
+/// The contract of the Smart File Search specification.
+pub(crate) struct Smart;
+
+impl ContractSet for Smart {
+    fn name(&self) -> &'static str {
+        "smart"
+    }
+
+    fn serves(&self) -> Served {
+        Served::AllRoots
+    }
+
+    fn instructions(&self, _: ToolNames) -> String {
+        INSTRUCTIONS.to_owned()
+    }
+
+    fn tools(&self, services: &Services) -> Vec<Tool> {
+        tools(services)
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("mcp_version", MCP_VERSION)]
+    }
+
+    fn has_endpoint(&self) -> bool {
+        true
+    }
+}
+
+const INSTRUCTIONS: &str = " searchFiles finds files in shared folders from a plain question and understands file types and \
+    years; openFile previews a place in one of them, with addresses, phone numbers and secrets blanked; listRoots names \
+    the folders, summarizeResults words results briefly. Paths are absolute.";
+
 /// A new tool is one file and one line here.
-pub(crate) fn tools(smart: &Smart) -> Vec<Tool> {
-    let envelope: Arc<dyn Envelope> = Arc::new(SmartEnvelope { smart: smart.clone() });
-    let tool = |spec, run| enclosed(&envelope, smart, spec, run);
+fn tools(services: &Services) -> Vec<Tool> {
+    let (workspace, config) = (Arc::clone(&services.workspace), services.smart.clone());
+    let log = match &config.data_dir {
+        Some(dir) => workspace.audit_log(dir, &config.redactor),
+        None => Arc::new(AuditLog::new(None, Arc::clone(&config.redactor))),
+    };
+    let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: false };
+    let calls = Arc::clone(workspace.calls());
+    let context = Arc::new(Context { workspace, limits: CallLimits::new(config.limits), config });
+    let frame = Frame { envelope: Arc::new(SmartEnvelope { context: Arc::clone(&context) }), calls, trail };
+    let tool = |spec, run| framed(&frame, &context, spec, run);
     vec![
-        tool(list_roots::SPEC, |smart, invocation| Box::pin(list_roots::run(smart, invocation))),
-        tool(index_folder::SPEC, |smart, invocation| Box::pin(index_folder::run(smart, invocation))),
-        tool(search_files::SPEC, |smart, invocation| Box::pin(search_files::run(smart, invocation))),
-        tool(open_file::SPEC, |smart, invocation| Box::pin(open_file::run(smart, invocation))),
-        tool(summarize_results::SPEC, |smart, invocation| {
-            Box::pin(summarize_results::run(smart, invocation))
+        tool(list_roots::SPEC, |context, invocation| Box::pin(list_roots::run(context, invocation))),
+        tool(index_folder::SPEC, |context, invocation| Box::pin(index_folder::run(context, invocation))),
+        tool(search_files::SPEC, |context, invocation| Box::pin(search_files::run(context, invocation))),
+        tool(open_file::SPEC, |context, invocation| Box::pin(open_file::run(context, invocation))),
+        tool(summarize_results::SPEC, |context, invocation| {
+            Box::pin(summarize_results::run(context, invocation))
         }),
-        tool(rewrite_query::SPEC, |smart, invocation| Box::pin(rewrite_query::run(smart, invocation))),
+        tool(rewrite_query::SPEC, |context, invocation| Box::pin(rewrite_query::run(context, invocation))),
     ]
 }
 
-type Run = fn(Smart, Invocation) -> BoxFuture<'static, Result<Output, Failure>>;
+type Run = fn(Arc<Context>, Invocation) -> BoxFuture<'static, Result<Output, Failure>>;
 
 /// Every call counts against its caller's limit before it does anything.
-fn enclosed(envelope: &Arc<dyn Envelope>, smart: &Smart, spec: Spec, run: Run) -> Tool {
-    let smart = smart.clone();
-    Tool::enclosed(Arc::clone(envelope), spec, move |invocation| {
-        let smart = smart.clone();
+fn framed(frame: &Frame, context: &Arc<Context>, spec: Spec, run: Run) -> Tool {
+    let context = Arc::clone(context);
+    Tool::new(frame, spec, move |invocation| {
+        let context = Arc::clone(&context);
         async move {
-            smart.admit(&invocation.call)?;
-            run(smart, invocation).await
+            context.admit(&invocation.call)?;
+            run(context, invocation).await
         }
     })
 }

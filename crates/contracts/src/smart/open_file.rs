@@ -1,13 +1,14 @@
 //! `openFile`: a short, redacted look into a file.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::smart::{PreviewRequest, Smart};
-use model::{ErrorCode, Failure};
+use engine::PreviewRequest;
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::output;
+use super::{Context, output};
 use crate::arguments::{typed, whole};
 use crate::tool::{Invocation, Output, Spec};
 
@@ -21,6 +22,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(90),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 fn input() -> Value {
@@ -62,7 +66,7 @@ struct Arguments {
     after: Option<u64>,
 }
 
-pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let request = PreviewRequest {
         path: arguments.path,
@@ -70,7 +74,7 @@ pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, 
         before: arguments.before.map(|chars| chars as usize),
         after: arguments.after.map(|chars| chars as usize),
     };
-    let preview = smart.open(&invocation.call, request).await?;
+    let preview = context.workspace.preview(&invocation.call, request, context.rules()).await?;
     Ok(output(json!({
         "path": preview.path,
         "pointer": preview.pointer,

@@ -1,13 +1,13 @@
 //! `rewriteQuery`: a plain question as filters and a full-text query.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::smart::Smart;
-use model::{ErrorCode, Failure};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::output;
+use super::{Context, output};
 use crate::arguments::typed;
 use crate::tool::{Invocation, Output, Spec};
 
@@ -20,6 +20,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(30),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Model,
 };
 
 fn input() -> Value {
@@ -50,12 +53,12 @@ struct Arguments {
     query: String,
 }
 
-pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     if arguments.query.trim().is_empty() {
         return Err(Failure::new(ErrorCode::MissingField, "query is required"));
     }
-    let rewritten = smart.rewrite(&invocation.call, &arguments.query).await?;
+    let rewritten = context.workspace.rewrite(&invocation.call, &arguments.query).await?;
     Ok(output(json!({
         "fts": rewritten.fts,
         "filters": { "exts": rewritten.exts, "years": rewritten.years },

@@ -1,13 +1,14 @@
 //! `searchFiles`: files that answer a question in everyday words.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::smart::{FindRequest, FoundFile, Smart};
-use model::{ErrorCode, Failure};
+use engine::{FoundFile, Page, Retrieval, SearchFilter, SearchRequest};
+use model::{ErrorCode, Failure, IndexChoice, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::output;
+use super::{Context, output};
 use crate::arguments::{typed, whole};
 use crate::tool::{Invocation, Output, Spec};
 
@@ -21,6 +22,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(30),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Standard,
 };
 
 const DEFAULT_K: u64 = 10;
@@ -90,22 +94,27 @@ struct Arguments {
     roots: Option<Vec<String>>,
 }
 
-pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     if arguments.query.trim().is_empty() {
         return Err(Failure::new(ErrorCode::MissingField, "query is required"));
     }
     let offset = arguments.offset.unwrap_or(0);
     let some = |list: Option<Vec<String>>| list.filter(|list| !list.is_empty());
-    let request = FindRequest {
-        query: arguments.query,
-        k: arguments.k.unwrap_or(DEFAULT_K) as usize,
-        offset: offset as usize,
-        exts: some(arguments.exts),
-        years: some(arguments.years),
-        roots: some(arguments.roots),
+    let request = SearchRequest {
+        text: arguments.query,
+        roots: arguments.roots.unwrap_or_default(),
+        scope: None,
+        retrieval: Retrieval::Hybrid,
+        index: IndexChoice::Both,
+        filter: SearchFilter {
+            exts: some(arguments.exts),
+            years: some(arguments.years),
+            ..SearchFilter::default()
+        },
+        page: Page { offset: offset as usize, limit: arguments.k.unwrap_or(DEFAULT_K) as usize },
     };
-    let found = smart.find(&invocation.call, request).await?;
+    let found = context.workspace.search_files(&invocation.call, request, context.rules()).await?;
     let items: Vec<Value> = found.items.iter().map(item).collect();
     Ok(output(json!({
         "items": items,

@@ -1,13 +1,14 @@
 //! `summarizeResults`: a short text made of results that the caller sends back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::smart::{Given, Smart, Style};
-use model::{ErrorCode, Failure};
+use engine::{GivenResult, SummaryRequest, SummaryStyle};
+use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::output;
+use super::{Context, output};
 use crate::arguments::{typed, whole};
 use crate::tool::{Invocation, Output, Spec};
 
@@ -20,6 +21,9 @@ pub(super) const SPEC: Spec = Spec {
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
     timeout: Duration::from_secs(60),
+    read_only: true,
+    idempotent: true,
+    price: PriceClass::Model,
 };
 
 fn input() -> Value {
@@ -79,19 +83,21 @@ struct Item {
     snippet: String,
 }
 
-pub(super) async fn run(smart: Smart, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let style = match arguments.style.as_deref() {
-        Some("paragraph") => Style::Paragraph,
-        Some("table") => Style::Table,
-        _ => Style::Bullets,
+        Some("paragraph") => SummaryStyle::Paragraph,
+        Some("table") => SummaryStyle::Table,
+        _ => SummaryStyle::Bullets,
     };
-    let given: Vec<Given> =
-        arguments.results.into_iter().map(|item| Given { path: item.path, snippet: item.snippet }).collect();
+    let given = |item: Item| GivenResult { path: item.path, snippet: item.snippet };
+    let results = arguments.results.into_iter().map(given).collect();
     let max_tokens = arguments.max_tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-    let summary = smart.summarize(&invocation.call, &arguments.query, &given, style, max_tokens).await?;
+    let request = SummaryRequest { query: arguments.query, results, style, max_tokens };
+    let summary = context.workspace.summarize(&invocation.call, request, context.rules()).await?;
     Ok(output(json!({
-        "summary": summary.text,
-        "tokens_used": { "prompt": summary.prompt_tokens, "completion": summary.completion_tokens },
+        "summary": summary,
+        // No model was asked.
+        "tokens_used": { "prompt": 0, "completion": 0 },
     })))
 }

@@ -90,7 +90,7 @@ impl Fixture {
             let fresh = match found {
                 Found::File(file) => files.insert(file.path.to_string()),
                 Found::Skipped { display, reason, .. } => {
-                    others.insert(display, reason.code().into()).is_none()
+                    others.insert(display, reason.code().as_str().into()).is_none()
                 }
                 Found::Failed { display, message } => others.insert(display, message).is_none(),
                 Found::Ignored { .. } | Found::RulesUnread { .. } => continue,

@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     File,
     Directory,
     Link,
-    /// Devices, pipes, sparse files, and what nobody knows.
+    /// Devices, pipes, sparse files, and unknown types.
     Special,
 }
 

@@ -264,29 +264,22 @@ struct Properties {
 /// What a paragraph is.
 fn properties(xml: &mut Xml<'_>, styles: &HashMap<String, u32>) -> Outcome<Properties> {
     let mut found = Properties::default();
-    let mut depth = 1;
-    while depth > 0 {
-        match xml.next()? {
-            Some(Token::Start(tag)) => {
-                depth += 1;
-                match tag.name() {
-                    "pStyle" => {
-                        let level = value(&tag).and_then(|style| styles.get(&style).copied());
-                        found.level = found.level.or(level);
-                    }
-                    "outlineLvl" => found.level = outline(&tag),
-                    "ilvl" => found.item = value(&tag).and_then(|level| level.parse().ok()),
-                    "numId" if value(&tag).as_deref() == Some("0") => found.item = None,
-                    "numId" => found.item = found.item.or(Some(0)),
-                    "pageBreakBefore" => {
-                        found.new_page = !matches!(value(&tag).as_deref(), Some("0" | "false"));
-                    }
-                    _ => {}
-                }
+    let element = xml.element();
+    while let Some(token) = xml.next_in(&element)? {
+        let Token::Start(tag) = token else { continue };
+        match tag.name() {
+            "pStyle" => {
+                let level = value(&tag).and_then(|style| styles.get(&style).copied());
+                found.level = found.level.or(level);
             }
-            Some(Token::End(_)) => depth -= 1,
-            Some(Token::Text(_)) => {}
-            None => break,
+            "outlineLvl" => found.level = outline(&tag),
+            "ilvl" => found.item = value(&tag).and_then(|level| level.parse().ok()),
+            "numId" if value(&tag).as_deref() == Some("0") => found.item = None,
+            "numId" => found.item = found.item.or(Some(0)),
+            "pageBreakBefore" => {
+                found.new_page = !matches!(value(&tag).as_deref(), Some("0" | "false"));
+            }
+            _ => {}
         }
     }
     Ok(found)

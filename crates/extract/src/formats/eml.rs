@@ -197,9 +197,10 @@ impl Headers {
     }
 }
 
-/// A parameter of a header's value, also in the forms with a charset and in pieces.
+/// A parameter of a header's value, also in the forms of RFC 2231: with a charset, and in numbered pieces.
 fn parameter(value: &str, wanted: &str) -> Option<String> {
-    let mut pieces = String::new();
+    let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
+    let mut charset_name = None;
     let mut rest = value;
     while let Some((_, after)) = rest.split_once(';') {
         let after = after.trim_start();
@@ -220,17 +221,24 @@ fn parameter(value: &str, wanted: &str) -> Option<String> {
             return Some(value.to_owned());
         }
         if let Some(form) = name.strip_prefix(wanted).filter(|form| form.starts_with('*')) {
-            // `utf-8'en'%C3%A9`, the first piece of it or its only one.
-            let value = value.rsplit_once('\'').map_or(value, |(_, value)| value);
+            let number = form.trim_matches('*').parse().unwrap_or(0);
+            let mut bytes = value.as_bytes().to_vec();
             if form.ends_with('*') {
-                let bytes = quoted_printable(value.replace('%', "=").as_bytes(), false);
-                pieces.push_str(&text_of(&bytes));
-            } else {
-                pieces.push_str(value);
+                // `utf-8'en'%C3%A9`, where the first piece names the charset.
+                let mut parts = value.splitn(3, '\'');
+                let mut encoded = value;
+                if let (Some(charset), Some(_), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
+                    charset_name = Some(charset);
+                    encoded = rest;
+                }
+                bytes = quoted_printable(encoded.replace('%', "=").as_bytes(), false);
             }
+            pieces.push((number, bytes));
         }
     }
-    (!pieces.is_empty()).then_some(pieces)
+    pieces.sort_by_key(|(number, _)| *number);
+    let bytes: Vec<u8> = pieces.into_iter().flat_map(|(_, bytes)| bytes).collect();
+    (!bytes.is_empty()).then(|| charset(&bytes, charset_name))
 }
 
 /// The parts between the boundaries.
@@ -380,5 +388,7 @@ mod tests {
         assert_eq!(parameter(value, "filename").as_deref(), Some("é.txt"));
         let pieces = "attachment; filename*0*=utf-8''a%20; filename*1=b.txt";
         assert_eq!(parameter(pieces, "filename").as_deref(), Some("a b.txt"));
+        let unordered = "attachment; filename*1=\"b'c.txt\"; filename*0*=iso-8859-1''Gr%FC";
+        assert_eq!(parameter(unordered, "filename").as_deref(), Some("Grüb'c.txt"));
     }
 }

@@ -42,7 +42,7 @@ fn numbered(code: u32) -> char {
     char::from_u32(code).filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The character that `&name;` stands for.
+/// The character that `&name;` means.
 fn named(name: &str) -> Option<char> {
     let found = NAMES.binary_search_by_key(&name, |(known, _)| known).ok()?;
     Some(NAMES[found].1)

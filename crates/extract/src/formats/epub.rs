@@ -1,10 +1,9 @@
 //! Electronic books: the chapters in the order of the spine.
 
 use crate::container::zip::Zip;
-use crate::formats::old_office::encrypted;
 use crate::formats::{html, ooxml};
 use crate::sections::Sections;
-use crate::sink::{Outcome, Sink};
+use crate::sink::{Outcome, Sink, encrypted};
 use crate::xml::{self, Token, Xml};
 
 pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {

@@ -31,7 +31,7 @@ pub fn headings(text: &str) -> Vec<(u32, String)> {
     sections(text).into_iter().filter_map(|section| Some((section.first, section.title?))).collect()
 }
 
-/// Cuts a text before each heading that does not stand in code.
+/// Cuts a text before each heading outside of code.
 pub(crate) fn sections(text: &str) -> Vec<Section<'_>> {
     let mut found = Vec::new();
     let mut start = 0;

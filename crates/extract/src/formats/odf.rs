@@ -1,9 +1,8 @@
 //! What OpenDocument texts, sheets and presentations share: one XML with all the content.
 
 use crate::container::zip::Zip;
-use crate::formats::old_office::encrypted;
 use crate::formats::ooxml;
-use crate::sink::{Outcome, Sink};
+use crate::sink::{Outcome, Sink, encrypted};
 use crate::xml::{Token, Xml};
 
 /// The text of `content.xml`, and the title noted.
@@ -61,49 +60,36 @@ pub(super) fn paragraph_over_pages(
 ) -> Outcome<String> {
     let mut text = String::new();
     let mut links: Vec<(usize, String)> = Vec::new();
-    let mut depth = 1;
-    while depth > 0 {
-        match xml.next()? {
-            Some(Token::Start(tag)) => {
-                depth += 1;
-                match tag.name() {
-                    "s" => {
-                        let count = tag.attr("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
-                        text.extend(std::iter::repeat_n(' ', count.min(100)));
-                    }
-                    "tab" => text.push('\t'),
-                    "soft-page-break" => *page_ends = page_ends.saturating_add(1),
-                    "line-break" | "p" | "h" => text.push('\n'),
-                    "a" => links.push((text.len(), tag.attr("href").unwrap_or_default())),
-                    "note-citation" => {
-                        let mark = xml.text()?;
-                        depth -= 1;
-                        text.push_str(&format!("[^{}]", mark.trim()));
-                        notes.push(format!("[^{}]:", mark.trim()));
-                    }
-                    "note-body" => {
-                        let note = xml.text()?;
-                        depth -= 1;
-                        if let Some(last) = notes.last_mut() {
-                            last.push(' ');
-                            last.push_str(note.trim());
-                        }
-                    }
-                    "annotation" => {
-                        let comment = annotation(xml)?;
-                        depth -= 1;
-                        notes.push(comment);
-                    }
-                    // Pictures of the document in other forms, and the names of shapes.
-                    "desc" | "binary-data" | "tracked-changes" => {
-                        xml.skip()?;
-                        depth -= 1;
-                    }
-                    _ => {}
+    let element = xml.element();
+    while let Some(token) = xml.next_in(&element)? {
+        match token {
+            Token::Start(tag) => match tag.name() {
+                "s" => {
+                    let count = tag.attr("c").and_then(|count| count.parse().ok()).unwrap_or(1usize);
+                    text.extend(std::iter::repeat_n(' ', count.min(100)));
                 }
-            }
-            Some(Token::End(name)) => {
-                depth -= 1;
+                "tab" => text.push('\t'),
+                "soft-page-break" => *page_ends = page_ends.saturating_add(1),
+                "line-break" | "p" | "h" => text.push('\n'),
+                "a" => links.push((text.len(), tag.attr("href").unwrap_or_default())),
+                "note-citation" => {
+                    let mark = xml.text()?;
+                    text.push_str(&format!("[^{}]", mark.trim()));
+                    notes.push(format!("[^{}]:", mark.trim()));
+                }
+                "note-body" => {
+                    let note = xml.text()?;
+                    if let Some(last) = notes.last_mut() {
+                        last.push(' ');
+                        last.push_str(note.trim());
+                    }
+                }
+                "annotation" => notes.push(annotation(xml)?),
+                // Pictures of the document in other forms, and the names of shapes.
+                "desc" | "binary-data" | "tracked-changes" => xml.skip()?,
+                _ => {}
+            },
+            Token::End(name) => {
                 if name == "a"
                     && let Some((start, address)) = links.pop()
                 {
@@ -111,10 +97,7 @@ pub(super) fn paragraph_over_pages(
                 }
             }
             // Line ends in the source are blanks.
-            Some(Token::Text(more)) => {
-                text.push_str(&more.replace(['\n', '\r', '\t'], " "));
-            }
-            None => break,
+            Token::Text(more) => text.push_str(&more.replace(['\n', '\r', '\t'], " ")),
         }
     }
     Ok(text)
@@ -124,20 +107,16 @@ pub(super) fn paragraph_over_pages(
 pub(super) fn annotation(xml: &mut Xml<'_>) -> Outcome<String> {
     let mut author = String::new();
     let mut text = String::new();
-    let mut depth = 1;
-    while depth > 0 {
-        match xml.next()? {
-            Some(Token::Start(tag)) => match tag.name() {
+    let element = xml.element();
+    while let Some(token) = xml.next_in(&element)? {
+        match token {
+            Token::Start(tag) => match tag.name() {
                 "creator" => author = xml.text()?,
                 "date" | "date-string" => xml.skip()?,
-                _ => depth += 1,
+                _ => {}
             },
-            Some(Token::End(_)) => {
-                depth -= 1;
-                text.push(' ');
-            }
-            Some(Token::Text(more)) => text.push_str(&more),
-            None => break,
+            Token::End(_) => text.push(' '),
+            Token::Text(more) => text.push_str(&more),
         }
     }
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! OpenDocument sheets: rows of cells, where one element may stand for a million equal ones.
+//! OpenDocument sheets: rows of cells, where one element may mean a million equal ones.
 
 use crate::formats::odf;
 use crate::sink::{Outcome, Sink};
@@ -95,22 +95,18 @@ fn repeats(tag: &Tag<'_>, name: &str) -> u32 {
 /// The paragraphs of a cell that has just begun, as they are shown.
 fn cell(xml: &mut Xml<'_>, notes: &mut Vec<String>) -> Outcome<String> {
     let mut text = String::new();
-    let mut depth = 1;
-    while depth > 0 {
-        match xml.next()? {
-            Some(Token::Start(tag)) => match tag.name() {
-                "p" => {
-                    if !text.is_empty() {
-                        text.push(' ');
-                    }
-                    text.push_str(&odf::paragraph(xml, notes)?);
+    let element = xml.element();
+    while let Some(token) = xml.next_in(&element)? {
+        let Token::Start(tag) = token else { continue };
+        match tag.name() {
+            "p" => {
+                if !text.is_empty() {
+                    text.push(' ');
                 }
-                "annotation" => notes.push(format!("Comment: {}", odf::annotation(xml)?)),
-                _ => depth += 1,
-            },
-            Some(Token::End(_)) => depth -= 1,
-            Some(Token::Text(_)) => {}
-            None => break,
+                text.push_str(&odf::paragraph(xml, notes)?);
+            }
+            "annotation" => notes.push(format!("Comment: {}", odf::annotation(xml)?)),
+            _ => {}
         }
     }
     Ok(text)

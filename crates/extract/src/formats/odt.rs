@@ -115,9 +115,9 @@ fn body(
 /// Counts pages: those that end on their own, and those that a style ends.
 struct Pages {
     breaks: Breaks,
-    /// Something stands on the first page: before that, no style ends it.
+    /// The first page has content: before that, no style ends it.
     begun: bool,
-    /// Pages that have ended since the last paragraph or table that stands outside of any table.
+    /// Pages that have ended since the last paragraph or table outside of any table.
     due: u32,
 }
 

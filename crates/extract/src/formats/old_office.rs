@@ -4,7 +4,7 @@ use model::SkipReason;
 
 use crate::container::cfb::Cfb;
 use crate::format::Format;
-use crate::sink::{Halt, Outcome, Sink};
+use crate::sink::{Halt, Outcome, Sink, encrypted};
 
 pub(super) fn refuse(bytes: &[u8], sink: &mut Sink) -> Outcome {
     if let Ok(file) = Cfb::open(bytes, &sink.meter)
@@ -20,8 +20,4 @@ pub(super) fn refuse(bytes: &[u8], sink: &mut Sink) -> Outcome {
         _ => "save it as .eml from the mail program",
     };
     Err(Halt::Skip(SkipReason::OldFormat { format: sink.format.to_string(), hint: hint.to_owned() }))
-}
-
-pub(super) fn encrypted(format: Format) -> Halt {
-    Halt::Skip(SkipReason::Encrypted { format: format.to_string() })
 }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use crate::container::cfb::{self, Cfb};
 use crate::container::zip::Zip;
 use crate::diagnostic::Diagnostic;
-use crate::formats::old_office::encrypted;
-use crate::sink::{Outcome, Sink};
+use crate::sink::{Outcome, Sink, encrypted};
 use crate::xml::{self, Token, Xml};
 
 /// Opens the zip. With a password it is a compound file instead.

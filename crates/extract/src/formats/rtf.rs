@@ -27,7 +27,7 @@ struct Group {
     skip: bool,
     /// In the document's title.
     title: bool,
-    /// How many bytes stand for a character that was given in Unicode before them.
+    /// How many bytes repeat a character that was given in Unicode before them.
     fallback: usize,
     encoding: &'static Encoding,
     hidden: bool,
@@ -151,7 +151,7 @@ impl Reader {
                 at + 1
             }
             Some(b'*') => {
-                // What follows may be left out by whoever does not know it, and that is us.
+                // A reader that does not know what follows may leave it out, and this one does.
                 self.group.skip = true;
                 at + 1
             }

@@ -18,7 +18,7 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
         sink.parts = sink.parts.saturating_add(1);
         let mut said = String::new();
         while let Some(line) = lines.next_if(|line| !line.trim().is_empty() && times(line).is_none()) {
-            // Without an empty line between two cues the number of the next one stands here.
+            // Without an empty line between two cues this is the number of the next one.
             if line.trim().bytes().all(|byte| byte.is_ascii_digit())
                 && lines.peek().is_some_and(|next| times(next).is_some())
             {

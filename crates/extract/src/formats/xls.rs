@@ -4,8 +4,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use crate::container::cfb::{self, Cfb, u16_at, u32_at};
 use crate::formats::numbers::{NumberFormat, show};
-use crate::formats::old_office::encrypted;
-use crate::sink::{Outcome, Sink, broken};
+use crate::sink::{Outcome, Sink, broken, encrypted};
 use crate::table::RowBlocks;
 
 pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
@@ -165,7 +164,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Characters of one or two bytes. Each continuation says anew which.
+    /// Characters of one or two bytes. Each continuation says again which.
     fn characters(&mut self, count: usize, mut wide: bool) -> String {
         let mut units: Vec<u16> = Vec::with_capacity(count.min(1024));
         while units.len() < count {
@@ -207,7 +206,7 @@ fn shared_strings(pieces: Vec<&[u8]>, sink: &Sink) -> Outcome<Vec<String>> {
 
 fn sheet(stream: &[u8], offset: usize, name: &str, book: &Book, sink: &mut Sink) -> Outcome {
     let mut rows = Rows { blocks: RowBlocks::new(Some(name)), number: 0, cells: Vec::new() };
-    // A formula's text stands in the record after it.
+    // A formula's text is in the record after it.
     let mut waiting: Option<(u16, u16)> = None;
     let mut depth = 0u32;
     for (kind, content, _) in records(stream, offset) {

@@ -206,6 +206,106 @@ fn cycles_end() {
 }
 
 #[test]
+fn glyph_numbers_of_a_collection_are_characters() {
+    let font =
+        "<</Type/Font/Subtype/Type0/BaseFont/Ryumin-Light/Encoding/Identity-H/DescendantFonts[6 0 R]>>";
+    for (ordering, codes, text) in [
+        ("Japan1", "0CD40E8A", "日本"),
+        ("GB1", "11CF", "中"),
+        ("Korea1", "0CE0", "한"),
+        ("CNS1", "0295", "中"),
+        ("Identity", "0CD4", ""),
+    ] {
+        let descendant = format!(
+            "<</Type/Font/Subtype/CIDFontType0/CIDSystemInfo<</Registry(Adobe)/Ordering({ordering})>>>>"
+        );
+        let bytes =
+            with_font(font, &[descendant.as_bytes()], &format!("BT /F 10 Tf 50 700 Td <{codes}> Tj ET"));
+        let found = lines(&read("a.pdf", &bytes)).join("");
+        assert!(found.contains(text) && found.is_empty() == text.is_empty(), "{ordering}: {found}");
+    }
+}
+
+#[test]
+fn shapes_of_arabic_are_letters_in_the_order_of_reading() {
+    let map = b"1 begincodespacerange <00> <FF> endcodespacerange \
+        4 beginbfchar <01> <FEE1> <02> <FEFC> <03> <FEB3> <04> <0041> endbfchar";
+    let font = "<</Type/Font/Subtype/Type1/BaseFont/X/ToUnicode 6 0 R>>";
+    let bytes = with_font(font, &[&stream("", map)], "BT /F 10 Tf 50 700 Td <0102032004> Tj ET");
+    assert_eq!(lines(&read("a.pdf", &bytes)), ["page 1: A \u{633}\u{644}\u{627}\u{645}"]);
+}
+
+#[test]
+fn text_at_any_angle() {
+    let content = "BT /F 10 Tf 50 700 Td (upright) Tj ET \
+        BT /F 10 Tf 0.866 0.5 -0.5 0.866 100 300 Tm (turned by thirty) Tj 0 -12 Td (degrees) Tj ET \
+        BT /F 10 Tf 0 1 -1 0 300 300 Tm (upwards) Tj ET";
+    let expected = ["page 1: upright//upwards//turned by thirty/degrees"];
+    assert_eq!(lines(&read("a.pdf", &pages(&[content]))), expected);
+}
+
+#[test]
+fn accents_join_the_letters_below_them() {
+    let font = "<</Type/Font/Subtype/Type1/BaseFont/X/Encoding<</Differences[1/dieresis/dotlessi/acute]>>>>";
+    let content = "BT /F 10 Tf 50 700 Td [(vielf) <01> 444 (altig Mar) <03> 305 <02> (a)] TJ ET";
+    assert_eq!(lines(&read("a.pdf", &with_font(font, &[], content))), ["page 1: vielfältig María"]);
+}
+
+#[test]
+fn blanks_drawn_over_letters_separate_nothing() {
+    let content = "BT /F 10 Tf 50 700 Td [(t) ( ) 278 (he loan)] TJ ET";
+    assert_eq!(lines(&read("a.pdf", &pages(&[content]))), ["page 1: the loan"]);
+}
+
+#[test]
+fn annotations_are_shown_in_their_places() {
+    let looks = |x: u32, y: u32, text: &str| {
+        let dict = format!(
+            "/Subtype/Form/BBox[{x} {y} {} {}]/Matrix[1 0 0 1 -{x} -{y}]/Resources<</Font<</F 3 0 R>>>>",
+            x + 100,
+            y + 20
+        );
+        stream(&dict, format!("BT /F 10 Tf {x} {y} Td ({text}) Tj ET").as_bytes())
+    };
+    let (first, second) = (looks(50, 700, "first"), looks(50, 600, "second"));
+    let bytes = pdf(
+        &[
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[4 0 R]/Count 1>>",
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Annots[5 0 R 6 0 R]>>",
+            b"<</Subtype/FreeText/Rect[50 700 150 720]/AP<</N 7 0 R>>>>",
+            b"<</Subtype/FreeText/Rect[50 600 150 620]/AP<</N 8 0 R>>>>",
+            &first,
+            &second,
+        ],
+        "",
+    );
+    assert_eq!(lines(&read("a.pdf", &bytes)), ["page 1: first//second"]);
+}
+
+#[test]
+fn a_page_packed_as_tightly_as_a_bomb_is_left_out_alone() {
+    let tight = stream("/Filter/FlateDecode", &zlib(&vec![b' '; 40 << 20]));
+    let plain = stream("", b"BT /F 10 Tf 50 700 Td (kept) Tj ET");
+    let bytes = pdf(
+        &[
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[3 0 R 4 0 R]>>",
+            b"<</Type/Page/Contents 5 0 R>>",
+            b"<</Type/Page/Contents 6 0 R/Resources<</Font<</F 7 0 R>>>>>>",
+            &tight,
+            &plain,
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        ],
+        "",
+    );
+    let extraction = read("a.pdf", &bytes);
+    assert_eq!(lines(&extraction), ["page 2: kept"]);
+    assert_eq!(extraction.diagnostics, [Diagnostic::Stopped { limit: extract::Limit::Ratio }]);
+}
+
+#[test]
 fn bombs_in_streams_are_refused() {
     let twice = zlib(&zlib(&vec![b' '; 300 << 20]));
     let content = stream("/Filter[/FlateDecode/FlateDecode]", &twice);

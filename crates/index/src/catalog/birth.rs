@@ -21,7 +21,7 @@ pub(crate) const DAMAGED: &str = "meta.sqlite.damaged";
 /// What SQLite keeps beside a database.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Sees to it that a catalog of the present format stands in `dir`, unless there is one that cannot be read.
+/// Makes sure that a catalog of the present format is in `dir`, unless there is one that cannot be read.
 pub(super) fn prepare(dir: &Path, root: &str) -> Result<(), IndexError> {
     let path = dir.join(FILE_NAME);
     match sealed::kind(&path).map_err(|error| IndexError::io(&path, error))? {

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use model::{Chunk, ChunkId, ContentHash};
+use model::{Chunk, ChunkId, ContentHash, Document, Representation};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::text::Packer;
 use super::write::{Added, Outcome};
-use super::{ROOT_ID, extras, kind_of};
-use crate::batch::{DocChange, NewRep};
+use super::{ROOT_ID, extras, kind_of, produced, reason};
 use crate::lexical::kind_index;
 
 pub(super) struct DocumentWriter<'a> {
@@ -21,15 +20,31 @@ pub(super) struct DocumentWriter<'a> {
     pub(super) changed: bool,
 }
 
-/// A document's row, as far as a change is told by it.
+/// The columns of a document by which a change is told.
 #[derive(PartialEq)]
-struct Row {
+struct Columns {
     source_type: String,
     doc_type: String,
     content_hash: Option<Vec<u8>>,
     status: String,
-    error: Option<String>,
+    reason_code: Option<String>,
+    reason_json: Option<String>,
     deleted: bool,
+}
+
+impl Columns {
+    fn of(document: &Document) -> Columns {
+        let (reason_code, reason_json) = reason::written(document.reason.as_ref());
+        Columns {
+            source_type: document.source.as_str().to_owned(),
+            doc_type: document.doc_type.as_str().to_owned(),
+            content_hash: document.content_hash.map(|hash| hash.0.to_vec()),
+            status: document.status().as_str().to_owned(),
+            reason_code: reason_code.map(str::to_owned),
+            reason_json,
+            deleted: false,
+        }
+    }
 }
 
 /// A live chunk of the document before the change.
@@ -40,110 +55,102 @@ struct Live {
 }
 
 impl DocumentWriter<'_> {
-    pub(super) fn put(&mut self, number: usize, change: &DocChange) -> rusqlite::Result<()> {
-        let DocChange::Put {
-            path,
-            source,
-            doc_type,
-            size,
-            mtime_ns,
-            inode,
-            content_hash,
-            status,
-            error,
-            rep,
-        } = change
-        else {
-            return Ok(());
-        };
-        let row = Row {
-            source_type: source.as_str().to_owned(),
-            doc_type: doc_type.as_str().to_owned(),
-            content_hash: content_hash.map(|hash| hash.0.to_vec()),
-            status: status.as_str().to_owned(),
-            error: error.clone(),
-            deleted: false,
-        };
+    /// Writes a document and all its representations. `number` is the change's place in its batch.
+    pub(super) fn put(
+        &mut self,
+        number: usize,
+        document: &Document,
+        representations: &[Representation],
+    ) -> rusqlite::Result<()> {
+        let (doc_id, is_new) = self.put_columns(document)?;
+        let known = if is_new { Vec::new() } else { self.representations(doc_id)? };
+        for old in &known {
+            let stays = representations.iter().any(|rep| rep.rep_type.as_str() == old.rep_type);
+            if !old.deleted && !stays {
+                self.remove_representation(old.rep_id)?;
+            }
+        }
+        for (position, rep) in representations.iter().enumerate() {
+            let old = known.iter().find(|old| old.rep_type == rep.rep_type.as_str());
+            let rep_id = self.put_representation((number, position), doc_id, rep, old)?;
+            produced::put(self.tx, self.packer, rep_id, document.content_hash, rep)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the row of a document. Returns its number, and whether it is new.
+    fn put_columns(&mut self, document: &Document) -> rusqlite::Result<(i64, bool)> {
+        let now = Columns::of(document);
+        let Document { path, size, mtime_ns, inode, .. } = document;
         let known = self
             .tx
             .prepare_cached(
-                "SELECT doc_id, source_type, doc_type, content_hash, status, error, deleted \
+                "SELECT doc_id, source_type, doc_type, content_hash, status, reason_code, reason_json, deleted \
                  FROM documents WHERE root_id = ?1 AND rel_path = ?2",
             )?
             .query_row((ROOT_ID, path), |found| {
                 Ok((
                     found.get::<_, i64>(0)?,
-                    Row {
+                    Columns {
                         source_type: found.get(1)?,
                         doc_type: found.get(2)?,
                         content_hash: found.get(3)?,
                         status: found.get(4)?,
-                        error: found.get(5)?,
-                        deleted: found.get(6)?,
+                        reason_code: found.get(5)?,
+                        reason_json: found.get(6)?,
+                        deleted: found.get(7)?,
                     },
                 ))
             })
             .optional()?;
-        let (doc_id, is_new) = match known {
-            None => {
-                self.tx
-                    .prepare_cached(
-                        "INSERT INTO documents (root_id, rel_path, source_type, doc_type, size_bytes, mtime_unix, \
-                         mtime_ns, inode, content_hash, status, error, deleted, generation) \
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12)",
-                    )?
-                    .execute(params![
-                        ROOT_ID,
-                        path,
-                        row.source_type,
-                        row.doc_type,
-                        *size as i64,
-                        seconds(*mtime_ns),
-                        mtime_ns,
-                        *inode as i64,
-                        row.content_hash,
-                        row.status,
-                        row.error,
-                        self.generation
-                    ])?;
-                self.changed = true;
-                (self.tx.last_insert_rowid(), true)
-            }
-            Some((doc_id, before)) => {
-                let generation = (before != row).then_some(self.generation);
-                self.tx
-                    .prepare_cached(
-                        "UPDATE documents SET source_type = ?2, doc_type = ?3, size_bytes = ?4, mtime_unix = ?5, \
-                         mtime_ns = ?6, inode = ?7, content_hash = ?8, status = ?9, error = ?10, deleted = 0, \
-                         generation = coalesce(?11, generation) WHERE doc_id = ?1",
-                    )?
-                    .execute(params![
-                        doc_id,
-                        row.source_type,
-                        row.doc_type,
-                        *size as i64,
-                        seconds(*mtime_ns),
-                        mtime_ns,
-                        *inode as i64,
-                        row.content_hash,
-                        row.status,
-                        row.error,
-                        generation
-                    ])?;
-                self.changed |= generation.is_some();
-                (doc_id, false)
-            }
+        let Some((doc_id, before)) = known else {
+            self.tx
+                .prepare_cached(
+                    "INSERT INTO documents (root_id, rel_path, source_type, doc_type, size_bytes, mtime_unix, \
+                     mtime_ns, inode, content_hash, status, reason_code, reason_json, deleted, generation) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13)",
+                )?
+                .execute(params![
+                    ROOT_ID,
+                    path,
+                    now.source_type,
+                    now.doc_type,
+                    *size as i64,
+                    seconds(*mtime_ns),
+                    mtime_ns,
+                    *inode as i64,
+                    now.content_hash,
+                    now.status,
+                    now.reason_code,
+                    now.reason_json,
+                    self.generation
+                ])?;
+            self.changed = true;
+            return Ok((self.tx.last_insert_rowid(), true));
         };
-        let known = if is_new { Vec::new() } else { self.representations(doc_id)? };
-        let keep = rep.as_ref().map(|rep| rep.rep_type.as_str());
-        for old in known.iter().filter(|old| !old.deleted && Some(old.rep_type.as_str()) != keep) {
-            self.remove_representation(old.rep_id)?;
-        }
-        if let Some(rep) = rep {
-            let old = known.into_iter().find(|old| old.rep_type == rep.rep_type.as_str());
-            self.put_representation(number, doc_id, rep, old)?;
-        }
-        Ok(())
+        let generation = (before != now).then_some(self.generation);
+        self.tx
+            .prepare_cached(
+                "UPDATE documents SET source_type = ?2, doc_type = ?3, size_bytes = ?4, mtime_unix = ?5, \
+                 mtime_ns = ?6, inode = ?7, content_hash = ?8, status = ?9, reason_code = ?10, reason_json = ?11, \
+                 deleted = 0, generation = coalesce(?12, generation) WHERE doc_id = ?1",
+            )?
+            .execute(params![
+                doc_id,
+                now.source_type,
+                now.doc_type,
+                *size as i64,
+                seconds(*mtime_ns),
+                mtime_ns,
+                *inode as i64,
+                now.content_hash,
+                now.status,
+                now.reason_code,
+                now.reason_json,
+                generation
+            ])?;
+        self.changed |= generation.is_some();
+        Ok((doc_id, false))
     }
 
     /// The file was written again with the same content.
@@ -204,15 +211,16 @@ impl DocumentWriter<'_> {
         Ok(())
     }
 
+    /// Returns the number of the representation, which is found in its batch at `place`.
     fn put_representation(
         &mut self,
-        number: usize,
+        place: (usize, usize),
         doc_id: i64,
-        rep: &NewRep,
-        old: Option<KnownRep>,
-    ) -> rusqlite::Result<()> {
-        if old.as_ref().is_some_and(|old| !old.deleted && old.rep_hash == short(&rep.rep_hash)) {
-            return Ok(());
+        rep: &Representation,
+        old: Option<&KnownRep>,
+    ) -> rusqlite::Result<i64> {
+        if let Some(old) = old.filter(|old| !old.deleted && old.rep_hash == short(&rep.rep_hash)) {
+            return Ok(old.rep_id);
         }
         self.changed = true;
         self.outcome.reps += 1;
@@ -244,15 +252,17 @@ impl DocumentWriter<'_> {
             }
         };
         let mut gone = before;
+        let (change, representation) = place;
         for (position, chunk) in rep.chunks.iter().enumerate() {
             if let Some((id, replaces)) = self.place(rep_id, chunk, &mut gone)? {
-                self.outcome.added.push(Added { change: number, chunk: position, id, doc_id, replaces });
+                let added = Added { change, representation, chunk: position, id, doc_id, replaces };
+                self.outcome.added.push(added);
             }
         }
         for (id, live) in gone {
             self.remove_chunk(id, &live)?;
         }
-        Ok(())
+        Ok(rep_id)
     }
 
     /// Makes the chunk a live row of the representation. Returns its id if the derived indices have to be

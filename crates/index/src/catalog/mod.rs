@@ -3,9 +3,12 @@
 
 mod birth;
 mod document;
+mod embeddings;
 mod extras;
 mod outlines;
+mod produced;
 mod read;
+mod reason;
 mod schema;
 mod sealed;
 mod text;
@@ -23,11 +26,13 @@ use self::sealed::Layer;
 use crate::error::IndexError;
 
 pub(crate) use birth::{DAMAGED, remove_companions, set_aside, sync};
+pub(crate) use embeddings::StoredVector;
+pub use embeddings::{NewVector, PendingChunk};
 pub use outlines::Unoutlined;
 pub(crate) use read::ReplayRow;
 pub use read::{Counts, DocumentRow, StoredChunk};
 pub(crate) use text::Unpacker;
-pub(crate) use write::{Added, Embedded, Outcome};
+pub(crate) use write::{Added, Outcome};
 
 pub(crate) const FILE_NAME: &str = "meta.sqlite";
 
@@ -56,10 +61,12 @@ pub(crate) struct Catalog {
     /// None in a catalog opened for reading. Closed after the readers, since only the last connection to be
     /// closed folds the log back, and only this one can.
     writer: Option<Mutex<Writer>>,
-    /// Set where no log can be written and none is there: nobody writes, so locks and logs are not looked at.
+    /// Set where no log can be written and none is there: there is no writer, so locks and logs are not looked at.
     immutable: bool,
     /// Not so in a catalog of an older version that is only read.
     sealed: bool,
+    /// The format of the file; an older one where it is only read.
+    format: u32,
     generation: AtomicU64,
     content_generation: AtomicU64,
     /// What was found to be wrong with it since it was opened.
@@ -90,14 +97,20 @@ impl Catalog {
         let sqlite = |error| IndexError::sqlite(&path, error);
         // For writing from the start: a reader could not roll back or take in what a crash left.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = sealed::open(&path, flags, Layer::Sealed).map_err(|error| unopenable(&path, error))?;
+        let mut conn = sealed::open(&path, flags, Layer::Sealed).map_err(|error| unopenable(&path, error))?;
         conn.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
         if conn.is_readonly(rusqlite::MAIN_DB).map_err(sqlite)? {
             return Err(IndexError::NotWritable { path, reason: "the file is read-only".to_owned() });
         }
         match schema::inspect(&conn, &path)? {
             schema::Found::Ours { version: schema::FORMAT_VERSION } => {}
-            _ => return Err(IndexError::Corrupt { path, detail: "it has no tables".to_owned() }),
+            schema::Found::Ours { .. } => {
+                schema::migrate(&mut conn).map_err(sqlite)?;
+                tracing::info!("the catalog was brought to the present format");
+            }
+            schema::Found::Empty => {
+                return Err(IndexError::Corrupt { path, detail: "it has no tables".to_owned() });
+            }
         }
         prepare(&conn).map_err(sqlite)?;
         // FULL: an acknowledged batch survives a power cut, not only a crash of this process.
@@ -107,7 +120,7 @@ impl Catalog {
         // pages in front of newer ones.
         conn.pragma_update(None, "wal_autocheckpoint", 0).map_err(sqlite)?;
         conn.pragma_update(None, "journal_size_limit", 1 << 20).map_err(sqlite)?;
-        // What is deleted is overwritten: nobody shall find the text of a removed file here.
+        // What is deleted is overwritten: the text of a removed file must not be found here.
         conn.pragma_update(None, "secure_delete", true).map_err(sqlite)?;
         let packer = text::Packer::load(&conn).map_err(sqlite)?;
         let (generation, content) = read::generations(&conn).map_err(sqlite)?;
@@ -116,6 +129,7 @@ impl Catalog {
             readers: Mutex::default(),
             immutable: false,
             sealed: true,
+            format: schema::FORMAT_VERSION,
             generation: AtomicU64::new(generation),
             content_generation: AtomicU64::new(content),
             damage: Mutex::default(),
@@ -140,6 +154,7 @@ impl Catalog {
             readers: Mutex::default(),
             immutable: false,
             sealed: kind == sealed::Kind::Sealed,
+            format: schema::FORMAT_VERSION,
             generation: AtomicU64::new(0),
             content_generation: AtomicU64::new(0),
             damage: Mutex::default(),
@@ -153,7 +168,7 @@ impl Catalog {
             other => other,
         }?;
         match schema::inspect(&first.conn, &catalog.path)? {
-            schema::Found::Ours { .. } => {}
+            schema::Found::Ours { version } => catalog.format = version,
             schema::Found::Empty => return Err(IndexError::Missing { dir: dir.to_owned() }),
         }
         catalog.give_back(first);
@@ -163,6 +178,11 @@ impl Catalog {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Since format 4 reasons are codes and facts, and extracted texts are kept.
+    fn has_reasons(&self) -> bool {
+        self.format >= 4
     }
 
     /// The number of the last commit that changed anything a caller can see.
@@ -219,7 +239,7 @@ impl Catalog {
         }
     }
 
-    /// Folds the log back and cuts its file: what was deleted stands in it no longer.
+    /// Folds the log back and cuts its file: it no longer holds what was deleted.
     pub(crate) fn empty_log(&self) {
         if let Ok(writer) = self.writer() {
             // Readers may hold it up; then a later call does it.
@@ -236,7 +256,7 @@ impl Catalog {
 
     /// Compares every page of the file with its seal. Found damage is remembered.
     pub(crate) fn verify(&self) -> Result<(), IndexError> {
-        // Holding the writer: nobody moves pages from the log to the file meanwhile.
+        // Holding the writer: no pages move from the log to the file meanwhile.
         let writer = self.writer()?;
         let damaged = sealed::first_damaged(&self.path).map_err(|error| IndexError::io(&self.path, error))?;
         drop(writer);
@@ -316,7 +336,7 @@ impl Catalog {
         }
     }
 
-    /// Remembers damage, so that whoever keeps the index can have it built again.
+    /// Remembers damage, so that the engine can have it built again.
     fn corrupt(&self, detail: String) -> IndexError {
         let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         if damage.is_none() {

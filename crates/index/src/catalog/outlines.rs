@@ -57,7 +57,7 @@ impl Catalog {
         if self.setting(RULES)?.as_deref() == Some(rules) {
             return Ok(());
         }
-        // In this order: whoever is stopped between forgets again.
+        // In this order: a process that is stopped in between forgets them again.
         self.writer()?.conn.execute("DELETE FROM outlines", []).map_err(|error| self.error(error))?;
         self.set_settings(&[(WATERMARK, "0"), (RULES, rules)])
     }

@@ -2,15 +2,16 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 
 use model::{
-    ChunkId, ContentHash, DocId, DocStatus, DocType, Generation, Heading, IndexKind, Pointer, RepType,
-    SourceType, Span,
+    ChunkId, ContentHash, DocId, DocStatus, DocType, Document, Generation, Heading, IndexKind, Pointer,
+    RepType, SourceType, Span,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Catalog, ROOT_ID, Reader, Unpacker, extras, kind_of};
-use crate::batch::Known;
+use super::{Catalog, ROOT_ID, Reader, Unpacker, extras, kind_of, reason};
+use crate::batch::KnownDocument;
 use crate::error::IndexError;
 use crate::ids::IdSet;
 
@@ -18,17 +19,18 @@ use crate::ids::IdSet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRow {
     pub doc_id: DocId,
-    pub path: String,
-    pub source: SourceType,
-    pub doc_type: DocType,
-    pub size: u64,
-    pub mtime_ns: i64,
-    pub inode: u64,
-    pub content_hash: Option<ContentHash>,
+    pub document: Document,
     pub status: DocStatus,
-    pub error: Option<String>,
     /// The commit that last changed the document.
     pub generation: Generation,
+}
+
+impl Deref for DocumentRow {
+    type Target = Document;
+
+    fn deref(&self) -> &Document {
+        &self.document
+    }
 }
 
 /// How much is in the index. Only `deleted` counts tombstones.
@@ -110,7 +112,7 @@ pub(super) fn generations(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
 }
 
 impl Catalog {
-    pub(crate) fn known_files(&self) -> Result<HashMap<String, Known>, IndexError> {
+    pub(crate) fn known_files(&self) -> Result<HashMap<String, KnownDocument>, IndexError> {
         self.with_reader(|reader| {
             let mut statement = reader
                 .conn
@@ -120,7 +122,7 @@ impl Catalog {
     }
 
     /// The documents below a directory or an archive.
-    pub(crate) fn known_below(&self, path: &str) -> Result<Vec<(String, Known)>, IndexError> {
+    pub(crate) fn known_below(&self, path: &str) -> Result<Vec<(String, KnownDocument)>, IndexError> {
         self.with_reader(|reader| {
             let mut statement = reader.conn.prepare_cached(&format!(
                 "{KNOWN_COLUMNS} WHERE root_id = ?1 AND rel_path > ?2 AND rel_path < ?3 AND deleted = 0"
@@ -136,7 +138,8 @@ impl Catalog {
             reader
                 .conn
                 .prepare_cached(&format!(
-                    "{DOCUMENT_COLUMNS} WHERE root_id = ?1 AND rel_path = ?2 AND deleted = 0"
+                    "{} WHERE root_id = ?1 AND rel_path = ?2 AND deleted = 0",
+                    self.document_columns()
                 ))?
                 .query_row((ROOT_ID, path), document_row)
                 .optional()
@@ -151,7 +154,8 @@ impl Catalog {
     ) -> Result<(u64, Vec<DocumentRow>), IndexError> {
         self.with_reader(|reader| {
             let mut statement = reader.conn.prepare_cached(&format!(
-                "{DOCUMENT_COLUMNS} WHERE root_id = ?1 AND deleted = 0 ORDER BY rel_path"
+                "{} WHERE root_id = ?1 AND deleted = 0 ORDER BY rel_path",
+                self.document_columns()
             ))?;
             let mut rows = statement.query([ROOT_ID])?;
             let mut total = 0u64;
@@ -202,6 +206,17 @@ impl Catalog {
             counts.embedded = counts.chunks - pending;
             Ok(counts)
         })
+    }
+
+    /// Reads whole documents. A catalog of an older format that is only read still has its reasons as sentences.
+    fn document_columns(&self) -> &'static str {
+        if self.has_reasons() {
+            "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, content_hash, status, \
+             reason_code, reason_json, generation FROM documents"
+        } else {
+            "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, content_hash, status, \
+             error, NULL, generation FROM documents"
+        }
     }
 
     /// The live ones among `ids`, in the order asked for. One that is damaged is left out and remembered as
@@ -385,55 +400,6 @@ impl Catalog {
         })
     }
 
-    /// Live chunks that still need a vector: at most `limit`, with their texts' hashes.
-    pub(crate) fn pending_chunks(
-        &self,
-        kind: IndexKind,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<(ChunkId, Vec<u8>, String)>, IndexError> {
-        self.try_with_reader(|reader| {
-            let Reader { conn, unpacker } = reader;
-            let sqlite = |error| self.error(error);
-            let mut statement = conn
-                .prepare_cached(
-                    "SELECT chunk_id, text_hash, text FROM chunks \
-                     WHERE embedding_status <> 'ok' AND embedding_status = 'pending' AND deleted = 0 \
-                     AND index_kind = ?1 AND chunk_id > ?2 ORDER BY chunk_id LIMIT ?3",
-                )
-                .map_err(sqlite)?;
-            let mut rows = statement.query((kind.as_str(), after, limit as i64)).map_err(sqlite)?;
-            let mut pending = Vec::new();
-            while let Some(row) = rows.next().map_err(sqlite)? {
-                let packed = row.get_ref(2).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
-                let text = unpacker.unpack(conn, packed).map_err(|detail| self.corrupt(detail))?;
-                pending.push((ChunkId(row.get(0).map_err(sqlite)?), row.get(1).map_err(sqlite)?, text));
-            }
-            Ok(pending)
-        })
-    }
-
-    /// A vector that was bought earlier for the same text and model.
-    pub(crate) fn bought_vector(
-        &self,
-        model: &str,
-        text_hash: &[u8],
-    ) -> Result<Option<Vec<f32>>, IndexError> {
-        self.with_reader(|reader| {
-            reader
-                .conn
-                .prepare_cached("SELECT vector FROM embeddings WHERE model = ?1 AND text_hash = ?2")?
-                .query_row((model, text_hash), |row| {
-                    let bytes = row.get_ref(0)?.as_blob()?;
-                    Ok(bytes
-                        .chunks_exact(4)
-                        .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
-                        .collect())
-                })
-                .optional()
-        })
-    }
-
     /// Calls `take` with `doc_id`, path and type of every document that changed after a generation.
     pub(crate) fn document_names(
         &self,
@@ -479,8 +445,8 @@ fn chunk_file(conn: &Connection, rep_id: i64) -> rusqlite::Result<Option<ChunkFi
 const KNOWN_COLUMNS: &str =
     "SELECT rel_path, doc_id, size_bytes, mtime_ns, inode, content_hash, status FROM documents";
 
-fn known_row(row: &Row<'_>) -> rusqlite::Result<(String, Known)> {
-    let known = Known {
+fn known_row(row: &Row<'_>) -> rusqlite::Result<(String, KnownDocument)> {
+    let known = KnownDocument {
         doc_id: DocId(row.get(1)?),
         size: row.get::<_, i64>(2)? as u64,
         mtime_ns: row.get(3)?,
@@ -491,12 +457,9 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(String, Known)> {
     Ok((row.get(0)?, known))
 }
 
-const DOCUMENT_COLUMNS: &str = "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, \
-     content_hash, status, error, generation FROM documents";
-
 fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
-    Ok(DocumentRow {
-        doc_id: DocId(row.get(0)?),
+    let reason = reason::read(row.get_ref(9)?.as_str_or_null()?, row.get_ref(10)?.as_str_or_null()?);
+    let document = Document {
         path: row.get(1)?,
         source: named(row, 2, SourceType::parse, SourceType::File)?,
         doc_type: named(row, 3, DocType::parse, DocType::BinaryIgnored)?,
@@ -504,9 +467,13 @@ fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
         mtime_ns: row.get(5)?,
         inode: row.get::<_, i64>(6)? as u64,
         content_hash: hash(row, 7)?,
+        reason,
+    };
+    Ok(DocumentRow {
+        doc_id: DocId(row.get(0)?),
+        document,
         status: named(row, 8, DocStatus::parse, DocStatus::Error)?,
-        error: row.get(9)?,
-        generation: Generation(row.get::<_, i64>(10)? as u64),
+        generation: Generation(row.get::<_, i64>(11)? as u64),
     })
 }
 

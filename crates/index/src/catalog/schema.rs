@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use model::SkipReason;
+use rusqlite::{Connection, Transaction};
 
+use super::reason;
 use crate::error::IndexError;
 
 /// Raised whenever an older program could misread the catalog. A newer one is refused, an older one migrated.
-/// Format 1 had an empty table of symbols where 2 has outlines; since 3 every page has a checksum.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+/// Format 1 had an empty table of symbols where 2 has outlines; since 3 every page has a checksum; since 4 a reason is a code
+/// and facts instead of a sentence, and what was extracted from documents is kept.
+pub(crate) const FORMAT_VERSION: u32 = 4;
 
 /// `d2mc`, so that `file` and we ourselves recognise the database.
 pub(crate) const APPLICATION_ID: i32 = 0x6432_6d63;
@@ -32,9 +35,10 @@ const EMPTY_SETTINGS: [&str; 8] = [
 /// - `chunks.chunk_id` is declared INT, not INTEGER, on purpose: an INTEGER primary key would be the rowid,
 ///   and since the ids are hashes every insert would land on a random page of the largest table, leaving
 ///   pages a third empty. This way texts are appended and only a small index is random.
-/// - `chunks.text` is the last column: whoever reads the others never touches its overflow pages.
+/// - `chunks.text` is the last column: reading the others never touches its overflow pages.
 /// - Tombstones keep `generation`, the number of the commit that changed them, so that a derived index that
 ///   holds generation g is brought up to date by `generation > g` alone.
+/// - `documents.error` is the specification's column (section 5.1), for other programs: it stores nothing.
 /// - The partial indices hold tombstones and chunks without a vector, of which there are few.
 const TABLES: &str = r#"
 CREATE TABLE settings (
@@ -54,9 +58,11 @@ CREATE TABLE documents (
     inode INTEGER NOT NULL,
     content_hash BLOB,
     status TEXT NOT NULL,
-    error TEXT,
+    reason_code TEXT,
+    reason_json TEXT,
     deleted INTEGER NOT NULL DEFAULT 0,
     generation INTEGER NOT NULL,
+    error TEXT AS (reason_code || ': ' || reason_json) VIRTUAL,
     UNIQUE (root_id, rel_path)
 ) STRICT;
 CREATE INDEX documents_generation ON documents (generation);
@@ -122,6 +128,19 @@ CREATE TABLE outlines (
 ) STRICT;
 "#;
 
+/// What was extracted from documents, or recognised, by the hash of their content: it is made once and opened from here. It
+/// goes with the representation whose chunks hold most of its text.
+const PRODUCED: &str = r#"
+CREATE TABLE produced_texts (
+    rep_id INTEGER PRIMARY KEY REFERENCES representations (rep_id),
+    content_hash BLOB NOT NULL,
+    producer TEXT NOT NULL,
+    text_hash BLOB NOT NULL,
+    packed BLOB NOT NULL
+) STRICT;
+CREATE INDEX produced_texts_content ON produced_texts (content_hash, producer);
+"#;
+
 /// What a file turned out to be when it was looked at without changing it.
 pub(crate) enum Found {
     Empty,
@@ -163,6 +182,7 @@ pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> 
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     tx.execute_batch(TABLES)?;
     tx.execute_batch(OUTLINES)?;
+    tx.execute_batch(PRODUCED)?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     {
         let mut insert = tx.prepare("INSERT INTO settings (key, value) VALUES (?1, ?2)")?;
@@ -185,9 +205,39 @@ pub(crate) fn migrate(conn: &mut Connection) -> rusqlite::Result<()> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     tx.execute_batch("DROP TABLE IF EXISTS symbols;")?;
     tx.execute_batch(&OUTLINES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))?;
+    if !tx.prepare("SELECT 1 FROM pragma_table_info('documents') WHERE name = 'reason_code'")?.exists([])? {
+        sentences_to_reasons(&tx)?;
+        tx.execute_batch(PRODUCED)?;
+    }
     tx.execute(
         "UPDATE settings SET value = ?1 WHERE key = 'index_format_version'",
         [FORMAT_VERSION.to_string()],
     )?;
     tx.commit()
+}
+
+/// Before format 4 a reason was a sentence. It is kept as that until the file is looked at again, which the next scan does
+/// because the time stamp does not match.
+fn sentences_to_reasons(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    tx.execute_batch(
+        "ALTER TABLE documents ADD COLUMN reason_code TEXT;
+         ALTER TABLE documents ADD COLUMN reason_json TEXT;",
+    )?;
+    let sentences: Vec<(i64, String)> = tx
+        .prepare("SELECT doc_id, error FROM documents WHERE error IS NOT NULL")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut update = tx.prepare(
+        "UPDATE documents SET reason_code = ?2, reason_json = ?3, mtime_ns = mtime_ns + 1, inode = 0, content_hash = NULL \
+         WHERE doc_id = ?1",
+    )?;
+    for (doc_id, sentence) in sentences {
+        let (code, json) = reason::written(Some(&SkipReason::from_recorded(&sentence)));
+        update.execute((doc_id, code, json))?;
+    }
+    drop(update);
+    tx.execute_batch(
+        "ALTER TABLE documents DROP COLUMN error;
+         ALTER TABLE documents ADD COLUMN error TEXT AS (reason_code || ': ' || reason_json) VIRTUAL;",
+    )
 }

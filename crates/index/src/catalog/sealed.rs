@@ -43,7 +43,7 @@ pub(super) enum Layer {
     Sealing,
 }
 
-/// What stands at the path of a catalog, by its first bytes.
+/// What is at the path of a catalog, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Nothing,
@@ -90,7 +90,7 @@ pub(super) fn kind(path: &Path) -> io::Result<Kind> {
     Ok(if sealed { Kind::Sealed } else { Kind::Other })
 }
 
-/// Reads every page of the file and returns the number of the first that is damaged. Nobody may write meanwhile.
+/// Reads every page of the file and returns the number of the first that is damaged. It must not be written meanwhile.
 #[allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
 pub(super) fn first_damaged(path: &Path) -> io::Result<Option<u64>> {
     let file = std::fs::File::open(path)?;

@@ -103,7 +103,7 @@ impl Packer {
     }
 
     /// Makes and stores a dictionary when enough was seen. It belongs to the same transaction as the texts
-    /// packed with it: when that fails, the packer must be loaded anew.
+    /// packed with it: when that fails, the packer must be loaded again.
     pub(crate) fn make_dictionary(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         let id = self.dictionary.as_ref().map_or(1, |(id, _)| id + 1);
         if self.seen < self.next_at || id > MAX_DICTIONARIES {

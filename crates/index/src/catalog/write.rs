@@ -7,6 +7,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use super::Catalog;
 use super::document::DocumentWriter;
+use super::produced;
 use super::text::Packer;
 use crate::batch::{Batch, DocChange};
 use crate::error::IndexError;
@@ -24,6 +25,7 @@ pub(crate) struct Outcome {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Added {
     pub(crate) change: usize,
+    pub(crate) representation: usize,
     pub(crate) chunk: usize,
     /// Not always the chunk's own id: see [`DocumentWriter::place`].
     pub(crate) id: ChunkId,
@@ -32,19 +34,12 @@ pub(crate) struct Added {
     pub(crate) replaces: bool,
 }
 
-/// A vector that was paid for, or the reason why there is none.
-pub(crate) struct Embedded {
-    pub(crate) id: ChunkId,
-    pub(crate) text_hash: Vec<u8>,
-    pub(crate) result: Result<Vec<f32>, String>,
-}
-
 impl Catalog {
     /// Applies all changes, or none. `embedding_status` is what new chunks of each kind are marked with.
     ///
-    /// It is `ok` where a vector is a cheap function of the text: the vector is made right after the commit,
-    /// again by the next replay if a crash comes between, and a failure is recorded then, so that no second
-    /// update of every row is needed. It is `pending` where vectors are bought, or not made at all.
+    /// It is `ok` where a local embedder makes the vector right after the commit, and again in the next replay if a
+    /// crash comes between, so that no second update of every row is needed. It is `pending` where vectors are bought
+    /// later, or not made at all.
     pub(crate) fn apply(&self, batch: &Batch, embedding_status: [&str; 2]) -> Result<Outcome, IndexError> {
         let mut guard = self.writer()?;
         let writer = &mut *guard;
@@ -88,82 +83,6 @@ impl Catalog {
         Ok(outcome)
     }
 
-    /// Notes bought vectors, for good, and the failures. The chunks count as changed, because the vector
-    /// index has to take them up.
-    pub(crate) fn store_embeddings(&self, model: &str, embedded: &[Embedded]) -> Result<u64, IndexError> {
-        self.update(|tx, generation| {
-            let mut keep = tx.prepare_cached(
-                "INSERT INTO embeddings (model, text_hash, vector) VALUES (?1, ?2, ?3) \
-                 ON CONFLICT DO UPDATE SET vector = excluded.vector",
-            )?;
-            let mut mark = tx.prepare_cached(
-                "UPDATE chunks SET embedding_status = ?2, embedding_error = ?3, generation = ?4 \
-                 WHERE chunk_id = ?1 AND deleted = 0",
-            )?;
-            for one in embedded {
-                match &one.result {
-                    Ok(vector) => {
-                        let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
-                        keep.execute((model, &one.text_hash, bytes))?;
-                        mark.execute((one.id.0, "ok", None::<&str>, generation as i64))?;
-                    }
-                    Err(error) => {
-                        mark.execute((one.id.0, "error", Some(error), generation as i64))?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Records that these chunks have no vector and why. Nothing a derived index holds changes by it.
-    pub(crate) fn mark_unembedded(&self, chunks: &[(ChunkId, String)]) -> Result<(), IndexError> {
-        let mut writer = self.writer()?;
-        writer
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|tx| {
-                for (id, error) in chunks {
-                    tx.prepare_cached(
-                        "UPDATE chunks SET embedding_status = 'error', embedding_error = ?2 WHERE chunk_id = ?1",
-                    )?
-                    .execute((id.0, error))?;
-                }
-                tx.commit()
-            })
-            .map_err(|error| self.error(error))
-    }
-
-    /// Has these chunks embedded again: their vector was lost.
-    pub(crate) fn mark_pending(&self, chunks: &[ChunkId]) -> Result<(), IndexError> {
-        let mut writer = self.writer()?;
-        writer
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|tx| {
-                for id in chunks {
-                    tx.prepare_cached("UPDATE chunks SET embedding_status = 'pending' WHERE chunk_id = ?1")?
-                        .execute([id.0])?;
-                }
-                tx.commit()
-            })
-            .map_err(|error| self.error(error))
-    }
-
-    /// Marks all chunks of a kind as embedded, because their vectors are about to be made anew.
-    pub(crate) fn reset_embeddings(&self, kind: IndexKind) -> Result<(), IndexError> {
-        let writer = self.writer()?;
-        writer
-            .conn
-            .execute(
-                "UPDATE chunks SET embedding_status = 'ok', embedding_error = NULL \
-                 WHERE embedding_status <> 'ok' AND index_kind = ?1",
-                [kind.as_str()],
-            )
-            .map_err(|error| self.error(error))?;
-        Ok(())
-    }
-
     /// Removes all tombstones. Only when no derived index knows the chunks any more.
     pub(crate) fn purge(&self) -> Result<u64, IndexError> {
         let mut purged = 0;
@@ -174,6 +93,7 @@ impl Catalog {
                 [],
             )?;
             purged = tx.execute("DELETE FROM chunks WHERE deleted = 1", [])? as u64;
+            produced::purge(tx)?;
             tx.execute("DELETE FROM representations WHERE deleted = 1", [])?;
             tx.execute(
                 "DELETE FROM outlines WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
@@ -186,7 +106,7 @@ impl Catalog {
     }
 
     /// A transaction that counts as a change of content.
-    fn update(
+    pub(super) fn update(
         &self,
         change: impl FnOnce(&Transaction<'_>, u64) -> rusqlite::Result<()>,
     ) -> Result<u64, IndexError> {
@@ -221,8 +141,9 @@ fn apply_in(
     embedding_status: [&str; 2],
 ) -> rusqlite::Result<(Outcome, bool)> {
     for change in &batch.changes {
-        if let DocChange::Put { rep: Some(rep), .. } = change {
-            rep.chunks.iter().for_each(|chunk| packer.observe(&chunk.text));
+        if let DocChange::Put { representations, .. } = change {
+            let chunks = representations.iter().flat_map(|rep| &rep.chunks);
+            chunks.for_each(|chunk| packer.observe(&chunk.text));
         }
     }
     packer.make_dictionary(tx)?;
@@ -236,7 +157,9 @@ fn apply_in(
     };
     for (number, change) in batch.changes.iter().enumerate() {
         match change {
-            DocChange::Put { .. } => documents.put(number, change)?,
+            DocChange::Put { document, representations } => {
+                documents.put(number, document, representations)?
+            }
             DocChange::Touch { path, size, mtime_ns, inode } => {
                 documents.touch(path, *size, *mtime_ns, *inode)?;
             }

@@ -289,8 +289,8 @@ impl Line<'_> {
             (None, None) => rest.strip_suffix(';')?.split('[').next()?,
         };
         let end = cursor.at() + before.len();
-        let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
-        self.found((cursor.at() + start, end), Strength::Value, false)
+        let before_name = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        self.found((cursor.at() + before_name.len(), end), Strength::Value, false)
     }
 }
 

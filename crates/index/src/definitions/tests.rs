@@ -153,6 +153,12 @@ fn spaces_beyond_ascii_are_spaces() {
     assert_eq!(strength("a.py", "\u{3000}def NAME():"), Some(Strength::Whole));
 }
 
+#[test]
+fn signs_beyond_ascii_before_a_name_are_whole() {
+    assert_eq!(strength("a.c", "typedef ¡("), None);
+    assert_eq!(strength("a.c", "typedef ¡NAME(int);"), Some(Strength::Value));
+}
+
 proptest! {
     #[test]
     fn any_text_is_survived(

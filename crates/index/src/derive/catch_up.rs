@@ -5,7 +5,7 @@ use crate::error::IndexError;
 use crate::feed::{Item, Want};
 use crate::lexical::{Lexical, LexicalView, NewDoc, Verify, kind_index};
 
-use super::{DAMAGED_DIR, Derived, RepairReport, Repaired, State};
+use super::{DAMAGED_DIR, Derived, RepairReport, Repaired, State, embeds_now};
 
 impl Derived {
     /// Replays what derived indices have missed, in one pass over the catalog.
@@ -39,8 +39,7 @@ impl Derived {
                     fed_to[1 + vectors] += 1;
                 }
             }
-            let fed = self.feed(&items);
-            self.note_failures(&fed.failed);
+            self.feed(&items);
             for (side, from) in self.vectors.iter_mut().zip(vectors_from) {
                 if let (true, Some(from)) = (side.writer.is_full(), from) {
                     // Not complete yet: a crash now must replay from the same commit again.
@@ -100,7 +99,7 @@ impl Derived {
                 side.view.generation
             }
             State::Broken(reason) => {
-                tracing::warn!(reason, "the lexical index is made anew");
+                tracing::warn!(reason, "the lexical index is rebuilt");
                 report.lexical = Repaired::Rebuilt { chunks: 0, reason: reason.clone() };
                 side.writer = None;
                 side.opened = None;
@@ -135,12 +134,14 @@ impl Derived {
                 Ok(Some(side.writer.generation()))
             }
             State::Broken(reason) => {
-                tracing::warn!(reason, kind = %side.kind, "the vector index is made anew");
+                tracing::warn!(reason, kind = %side.kind, "the vector index is rebuilt");
                 *report = Repaired::Rebuilt { chunks: 0, reason: reason.clone() };
                 side.writer.start_over()?;
                 side.state = State::Behind;
-                if side.wants_embedding(&*self.embedder) {
-                    self.catalog.reset_embeddings(side.kind)?;
+                if embeds_now(&self.embedding, side.kind) {
+                    self.catalog.mark_all_embedded(side.kind)?;
+                } else {
+                    self.catalog.mark_failed_pending(side.kind)?;
                 }
                 Ok(Some(0))
             }
@@ -181,16 +182,16 @@ impl Derived {
         let mut items = Vec::with_capacity(rows.len());
         let mut lost = Vec::new();
         for row in rows {
-            let side = &self.vectors[kind_index(row.kind)];
             let mut vector = Want::Nothing;
             if vectors_from[kind_index(row.kind)].is_some_and(|from| row.generation > from) {
-                if side.wants_embedding(&*self.embedder) {
+                if embeds_now(&self.embedding, row.kind) {
                     vector = Want::Embedding;
                 } else if row.embedded {
-                    let model = self.embedder.model(row.kind);
+                    let (model, dimensions) =
+                        (self.embedding.model(row.kind), self.embedding.dimensions(row.kind));
                     match self.catalog.bought_vector(model, &row.text_hash)? {
-                        Some(bought) => vector = Want::This(bought),
-                        None => lost.push(row.id),
+                        Some(bought) if bought.len() == dimensions => vector = Want::This(bought),
+                        _ => lost.push(row.id),
                     }
                 }
             }

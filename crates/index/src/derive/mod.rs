@@ -1,5 +1,5 @@
 //! Keeping the derived indices in step with the catalog: feeding them what changed, committing, catching up
-//! after a crash, and making them anew when they are damaged.
+//! after a crash, and rebuilding them when they are damaged.
 
 mod catch_up;
 
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use model::{ChunkId, Embedder, IndexKind};
+use model::{Chunk, Document, EmbeddingProvider, IndexKind};
 
 use crate::batch::{Batch, DocChange};
-use crate::catalog::{Added, Catalog, Outcome};
+use crate::catalog::{Added, Catalog, Outcome, StoredVector};
 use crate::error::IndexError;
 use crate::feed::{Item, Want, Work, work};
 use crate::lexical::{self, Lexical, LexicalView, LexicalWriter, NewDoc, Slot, Verify, kind_index};
-use crate::vector::{self, Damage, Expected, VectorView, VectorWriter};
+use crate::vector::{self, Damage, Expected, PendingRow, VectorView, VectorWriter};
 
 /// Threads that build segments and vectors. Each holds a segment of some 24 MB.
 const THREADS: usize = 2;
@@ -45,15 +45,8 @@ pub enum Repaired {
     Nothing,
     /// It missed some commits.
     Replayed { chunks: u64 },
-    /// It was made anew, for this reason.
+    /// It was rebuilt, for this reason.
     Rebuilt { chunks: u64, reason: String },
-}
-
-impl RepairReport {
-    /// True if vectors were lost that may have to be bought again.
-    pub(crate) fn lost_vectors(&self) -> bool {
-        [&self.text_vectors, &self.code_vectors].iter().any(|side| matches!(side, Repaired::Rebuilt { .. }))
-    }
 }
 
 /// What a compaction removed.
@@ -67,24 +60,26 @@ pub struct Compacted {
 const LARGE: u64 = 20_000;
 const DEAD_SHARE: f64 = 0.25;
 
-/// How a derived index stands.
+/// The state of a derived index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     /// It has been fed everything, though perhaps not committed.
     Current,
     /// What was fed since its last commit is incomplete, or lost in a crash: it is to be replayed.
     Behind,
-    /// It is to be made anew.
+    /// It is to be rebuilt.
     Broken(String),
 }
 
 pub(crate) struct Derived {
     dir: PathBuf,
     catalog: Arc<Catalog>,
-    embedder: Arc<dyn Embedder>,
+    embedding: EmbeddingProvider,
     corpus: String,
     lexical: LexicalSide,
     vectors: [VectorSide; 2],
+    /// Another index has taken the place of this one.
+    retired: bool,
 }
 
 struct LexicalSide {
@@ -105,25 +100,18 @@ struct VectorSide {
     state: State,
 }
 
-/// What became of the vectors.
-#[derive(Default)]
-struct Fed {
-    embedded: u64,
-    failed: Vec<(ChunkId, String)>,
-}
-
 impl Derived {
     /// Opens what is there and decides what is wrong with it, but mends nothing.
     pub(crate) fn open(
         dir: &Path,
         catalog: Arc<Catalog>,
-        embedder: Arc<dyn Embedder>,
+        embedding: EmbeddingProvider,
         corpus: &str,
     ) -> Result<Derived, IndexError> {
         remove_leftovers(dir);
         let vectors = KINDS.map(|kind| VectorSide {
             kind,
-            writer: VectorWriter::new(dir.join(vector::file_name(kind)), expected(&*embedder, kind, corpus)),
+            writer: VectorWriter::new(dir.join(vector::file_name(kind)), expected(&embedding, kind, corpus)),
             state: State::Behind,
         });
         let lexical = LexicalSide {
@@ -135,8 +123,15 @@ impl Derived {
             state: State::Behind,
             failure: None,
         };
-        let mut derived =
-            Derived { dir: dir.to_owned(), catalog, embedder, corpus: corpus.to_owned(), lexical, vectors };
+        let mut derived = Derived {
+            dir: dir.to_owned(),
+            catalog,
+            embedding,
+            corpus: corpus.to_owned(),
+            lexical,
+            vectors,
+            retired: false,
+        };
         let is_new = derived.catalog.content_generation() == 0;
         let purged = derived.purged_generation()?;
         derived.open_lexical(is_new, purged)?;
@@ -187,20 +182,19 @@ impl Derived {
         let beside: Vec<String> = outcome.added.iter().map(|added| words_beside(batch, added)).collect();
         let mut items = Vec::with_capacity(outcome.added.len());
         for (added, beside) in outcome.added.iter().zip(&beside) {
-            let DocChange::Put { path, rep: Some(rep), .. } = &batch.changes[added.change] else { continue };
-            let chunk = &rep.chunks[added.chunk];
+            let Some((document, chunk)) = added_chunk(batch, added) else { continue };
             let doc = NewDoc {
                 id: added.id,
                 doc_id: added.doc_id,
                 ordinal: chunk.ordinal,
                 kind: chunk.kind,
                 generation,
-                path,
+                path: &document.path,
                 beside,
                 text: &chunk.text,
             };
             let side = &self.vectors[kind_index(chunk.kind)];
-            let wanted = side.state == State::Current && side.wants_embedding(&*self.embedder);
+            let wanted = side.state == State::Current && embeds_now(&self.embedding, chunk.kind);
             items.push(Item {
                 doc,
                 to_lexical,
@@ -213,21 +207,31 @@ impl Derived {
                 items.iter().for_each(|item| side.writer.change(item.doc.id, Some(item.doc.kind)));
             }
         }
-        let fed = self.feed(&items);
+        let embedded = self.feed(&items);
+        self.write_full_sides(generation);
+        embedded
+    }
+
+    /// Takes up vectors that were stored in the catalog. A side that is not current gets them by its replay.
+    pub(crate) fn add_vectors(&mut self, kind: IndexKind, stored: &[StoredVector<'_>], generation: u64) {
+        let stride = vector::stride(self.embedding.dimensions(kind));
+        let side = &mut self.vectors[kind_index(kind)];
+        if side.state != State::Current {
+            return;
+        }
+        for StoredVector { id, doc_id, ordinal, vector } in stored {
+            side.writer.change(*id, Some(kind));
+            side.writer.add(*id, PendingRow::new(*doc_id, *ordinal, vector, stride));
+        }
+        self.write_full_sides(generation);
+    }
+
+    /// Writes out sides that hold many vectors in memory.
+    fn write_full_sides(&mut self, generation: u64) {
         for side in &mut self.vectors {
             if side.writer.is_full() && side.writer.commit(generation).is_err() {
                 side.state = State::Behind;
             }
-        }
-        self.note_failures(&fed.failed);
-        fed.embedded
-    }
-
-    /// Says that vectors of a kind were written to the catalog and have to be taken from there.
-    pub(crate) fn fall_behind(&mut self, kind: IndexKind) {
-        let side = &mut self.vectors[kind_index(kind)];
-        if side.state == State::Current {
-            side.state = State::Behind;
         }
     }
 
@@ -255,7 +259,7 @@ impl Derived {
         }
     }
 
-    /// Reads every byte of the derived files; what is damaged will be made anew by the next commit.
+    /// Reads every byte of the derived files; what is damaged will be rebuilt by the next commit.
     pub(crate) fn verify(&mut self) {
         if let (State::Current | State::Behind, Some(opened)) = (&self.lexical.state, &self.lexical.opened)
             && let Err(error) = LexicalView::load(opened, None, Verify::Everything)
@@ -271,11 +275,16 @@ impl Derived {
         }
     }
 
-    /// Lets go of the files: nothing is written any more.
+    /// Releases the files: nothing is written any more.
     pub(crate) fn retire(&mut self) {
+        self.retired = true;
         self.lexical.writer = None;
         self.lexical.opened = None;
         self.lexical.state = State::Broken("another index is in its place".to_owned());
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired
     }
 
     /// Removes tombstones for good, when they are worth it.
@@ -361,13 +370,13 @@ impl Derived {
         Ok(())
     }
 
-    /// Indexes and embeds, on several threads where it is worth it.
-    fn feed(&mut self, items: &[Item<'_>]) -> Fed {
+    /// Indexes and embeds, on several threads where it is worth it. Returns how many vectors were made or found again.
+    fn feed(&mut self, items: &[Item<'_>]) -> u64 {
         let bytes: usize = items.iter().map(|item| item.doc.text.len()).sum();
         let threads = if bytes < PARALLEL_BYTES { 1 } else { THREADS };
         let next = AtomicUsize::new(0);
-        let embedder = &*self.embedder;
-        let strides = KINDS.map(|kind| vector::stride(embedder.dimensions(kind)));
+        let embedder = self.embedding.local().map(|embedder| &**embedder);
+        let strides = KINDS.map(|kind| vector::stride(self.embedding.dimensions(kind)));
         let mut slots: Vec<Option<&mut Slot>> = match &mut self.lexical.writer {
             Some(writer) => {
                 writer.expect(bytes);
@@ -389,7 +398,7 @@ impl Derived {
                 .extend(handles.into_iter().map(|handle| handle.join().unwrap_or_else(|_| Work::panicked())));
             results
         });
-        let mut fed = Fed::default();
+        let mut embedded = 0;
         let mut lost_vectors = false;
         for result in results {
             if let Err(error) = result.lexical {
@@ -399,22 +408,13 @@ impl Derived {
             for (number, row) in result.rows {
                 let doc = &items[number].doc;
                 self.vectors[kind_index(doc.kind)].writer.add(doc.id, row);
-                fed.embedded += 1;
+                embedded += 1;
             }
-            fed.failed.extend(result.failed);
         }
         if lost_vectors {
             self.vectors.iter_mut().for_each(|side| side.state = State::Behind);
         }
-        fed
-    }
-
-    fn note_failures(&self, failed: &[(ChunkId, String)]) {
-        if !failed.is_empty()
-            && let Err(error) = self.catalog.mark_unembedded(failed)
-        {
-            tracing::warn!(%error, "failed embeddings could not be recorded");
-        }
+        embedded
     }
 
     fn purged_generation(&self) -> Result<u64, IndexError> {
@@ -435,22 +435,29 @@ impl LexicalSide {
     }
 }
 
-impl VectorSide {
-    /// True where vectors are made as chunks come, not bought later.
-    fn wants_embedding(&self, embedder: &dyn Embedder) -> bool {
-        !embedder.is_costly() && embedder.dimensions(self.kind) > 0
-    }
+/// True where vectors are made as chunks come, not bought later.
+pub(crate) fn embeds_now(embedding: &EmbeddingProvider, kind: IndexKind) -> bool {
+    embedding.local().is_some_and(|embedder| embedder.dimensions(kind) > 0)
 }
 
 /// The words beside the text of a chunk that a batch added.
 fn words_beside(batch: &Batch, added: &Added) -> String {
-    let DocChange::Put { rep: Some(rep), .. } = &batch.changes[added.change] else { return String::new() };
-    let chunk = &rep.chunks[added.chunk];
+    let Some((_, chunk)) = added_chunk(batch, added) else { return String::new() };
     chunk.heading.words_beside(chunk.kind, &chunk.text)
 }
 
-pub(crate) fn expected(embedder: &dyn Embedder, kind: IndexKind, corpus: &str) -> Expected {
-    Expected::new(kind, embedder.dimensions(kind), embedder.model(kind), corpus)
+/// A chunk that a batch added, and its document.
+fn added_chunk<'b>(batch: &'b Batch, added: &Added) -> Option<(&'b Document, &'b Chunk)> {
+    match &batch.changes[added.change] {
+        DocChange::Put { document, representations } => {
+            Some((document, &representations[added.representation].chunks[added.chunk]))
+        }
+        DocChange::Touch { .. } | DocChange::Delete { .. } => None,
+    }
+}
+
+pub(crate) fn expected(embedding: &EmbeddingProvider, kind: IndexKind, corpus: &str) -> Expected {
+    Expected::new(kind, embedding.dimensions(kind), embedding.model(kind), corpus)
 }
 
 /// Compares the commit that a derived index holds with the catalog.

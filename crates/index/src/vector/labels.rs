@@ -30,7 +30,7 @@ impl Labels {
         labels
     }
 
-    /// True if so many of a view's rows are not in it that it should be made anew.
+    /// True if so many of a view's rows are not in it that it should be rebuilt.
     pub(super) fn is_outgrown(&self, rows: u64) -> bool {
         rows > self.rows + self.rows / 8
     }

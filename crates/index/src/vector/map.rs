@@ -9,7 +9,7 @@ use memmap2::{Mmap, MmapOptions};
 pub(super) fn map(file: &File, offset: u64, length: usize) -> io::Result<Mmap> {
     // SAFETY: a mapping is undefined when its bytes change or vanish under it. Ours are never written again:
     // only what a stamp has committed is mapped, the writer only appends behind that, and a rewritten file gets
-    // a new inode. Nobody else has business in the state directory; if somebody cuts the file there, the pages that are
+    // a new inode. Only we write to the state directory; if another program cuts the file there, the pages that are
     // gone read as zeros and the index is repaired (`faults`).
     #[allow(unsafe_code)]
     unsafe {

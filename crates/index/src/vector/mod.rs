@@ -25,7 +25,7 @@ mod view;
 mod writer;
 
 pub(crate) use file::{Damage, Expected};
-pub(crate) use quantize::{quantize, stride};
+pub(crate) use quantize::stride;
 pub(crate) use view::{Liveness, VectorView};
 pub(crate) use writer::{PendingRow, VectorWriter};
 

@@ -316,7 +316,8 @@ mod tests {
 
     use super::*;
     use crate::catalog::Catalog;
-    use crate::vector::{Expected, PendingRow, VectorWriter, quantize};
+    use crate::vector::quantize::quantize;
+    use crate::vector::{Expected, PendingRow, VectorWriter};
 
     const DIMENSIONS: usize = 128;
     const DOCUMENTS: u32 = 400;
@@ -456,7 +457,7 @@ mod tests {
     impl Admit for OneIn {
         fn document(&self, facts: &DocumentFacts<'_>) -> Verdict {
             let folder: u32 = facts.path.split('/').next().unwrap().parse().unwrap();
-            (folder % self.0 == 0).into()
+            folder.is_multiple_of(self.0).into()
         }
     }
 
@@ -546,7 +547,7 @@ mod tests {
             }
         };
         same(&place);
-        // A few that the table does not know; then so many that it is made anew.
+        // A few that the table does not know; then so many that it is rebuilt.
         place.put(&rows[2_000..2_100]);
         same(&place);
         place.remove(&rows[..50]);

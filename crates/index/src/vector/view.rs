@@ -116,7 +116,7 @@ impl VectorView {
         Ok(view)
     }
 
-    /// True if this is how the file at `path` stands now.
+    /// True if this is the present state of the file at `path`.
     pub(crate) fn is_current(&self, path: &Path, expected: &Expected) -> bool {
         let head = File::open(path).map_err(Damage::from).and_then(|file| read_head(&file, expected));
         head.is_ok_and(|head| {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use model::{ChunkId, IndexKind};
 
 use super::file::{Damage, Expected, Rows, VectorFile};
+use super::quantize::quantize;
 use super::view::{Liveness, VectorView};
 use crate::error::IndexError;
 use crate::ids::{IdMap, IdSet};
@@ -17,14 +18,24 @@ const FEW_DEAD: u64 = 256;
 /// Single edits make small blocks; so many of them are put together.
 const MANY_BLOCKS: usize = 512;
 const ROWS_PER_BLOCK: usize = 16_384;
-/// More vectors than this do not wait in memory for the next publication.
-const MANY_PENDING: usize = 65_536;
+/// More vectors than this do not wait in memory for the next publication: with 256 dimensions they take 6 MB, and twice as
+/// much again while they are written.
+const MANY_PENDING: usize = ROWS_PER_BLOCK;
 
 pub(crate) struct PendingRow {
     pub(crate) doc: u32,
     pub(crate) ordinal: u32,
     pub(crate) scale: f32,
     pub(crate) vector: Box<[u8]>,
+}
+
+impl PendingRow {
+    /// The row of a chunk with this vector.
+    pub(crate) fn new(doc_id: i64, ordinal: u32, vector: &[f32], stride: usize) -> PendingRow {
+        let mut bytes = Vec::with_capacity(stride);
+        let scale = quantize(vector, stride, &mut bytes);
+        PendingRow { doc: doc_id as u32, ordinal, scale, vector: bytes.into_boxed_slice() }
+    }
 }
 
 pub(crate) struct VectorWriter {
@@ -183,7 +194,7 @@ impl VectorWriter {
         Ok(())
     }
 
-    /// Writes the file anew without its dead rows.
+    /// Writes the whole file again, without its dead rows.
     pub(crate) fn rewrite(&mut self, generation: u64) -> Result<(), IndexError> {
         let pieces = self.view.live_rows(ROWS_PER_BLOCK, &HashSet::new());
         self.replace(generation, pieces)
@@ -195,7 +206,7 @@ impl VectorWriter {
         };
         let appended = if rows.is_empty() { Ok(()) } else { file.append(rows, generation) };
         appended.and_then(|()| file.commit(generation)).map_err(|error| {
-            // After a failed sync nobody knows what is on disk: it is written again next time.
+            // After a failed sync it is unknown what is on disk: it is written again next time.
             file.roll_back();
             IndexError::io(file.path(), error)
         })

@@ -6,7 +6,8 @@ use model::{DocType, IndexKind};
 use proptest::prelude::*;
 
 use crate::support::{
-    By, State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, terms, vector,
+    By, State, WORDS, all_answers, apply, by_vector, delete, lexical, paths, put, put_as, representation,
+    terms, vector,
 };
 
 #[test]
@@ -136,10 +137,7 @@ fn ties_are_broken_by_path_then_position() {
 fn a_chunk_that_only_moves_within_its_document_is_found_at_its_new_place() {
     let state = State::new();
     let index = state.writer();
-    let index::DocChange::Put { rep: Some(rep), .. } = put("a.md", "alpha\n\nbeta\n\nalpha beta") else {
-        unreachable!()
-    };
-    let three = rep.chunks;
+    let three = representation(&mut put("a.md", "alpha\n\nbeta\n\nalpha beta")).chunks.clone();
     apply(
         &index,
         vec![

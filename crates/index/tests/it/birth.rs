@@ -128,7 +128,7 @@ fn a_rebuilt_index_takes_the_place_of_the_old_one() {
         let reader = state.reader();
         let before = old.snapshot();
         let dir = index::rebuild_dir(&state.dir).unwrap();
-        let new = open(&dir, Access::Writer, std::sync::Arc::new(Buckets::default())).unwrap();
+        let new = open(&dir, Access::Writer, Buckets::default()).unwrap();
         apply(&new, vec![put("b.md", "alpha beta"), put("c.rs", "alpha gamma")]);
         new.publish().unwrap();
         let wanted = all_answers(&new.snapshot());

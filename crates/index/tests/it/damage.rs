@@ -367,7 +367,7 @@ fn a_full_disk_is_an_error_and_no_accident() {
     use crate::support::{Buckets, open};
     let Some(disk) = SmallDisk::new("6m") else { return };
     let dir = disk.0.path().join("state");
-    let index = open(&dir, index::Access::Writer, std::sync::Arc::new(Buckets::default())).unwrap();
+    let index = open(&dir, index::Access::Writer, Buckets::default()).unwrap();
     apply(&index, (0..20).map(|n| put(&format!("{n}.md"), &format!("alpha {n}\n\nbeta"))).collect());
     index.publish().unwrap();
     let before = all_rankings(&index.snapshot());
@@ -411,7 +411,7 @@ fn a_full_disk_is_an_error_and_no_accident() {
         index.check().unwrap();
     }
     drop(index);
-    let index = open(&dir, index::Access::Writer, std::sync::Arc::new(Buckets::default())).unwrap();
+    let index = open(&dir, index::Access::Writer, Buckets::default()).unwrap();
     assert!(!index.needs_repair());
     assert_eq!(all_rankings(&index.snapshot()), before);
 }

@@ -1,15 +1,13 @@
 //! What a batch does to documents, representations and chunks.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use index::{Access, Batch, DocChange, IndexError};
-use model::{ChunkId, DocStatus, IndexKind, Pointer, Span};
+use model::{ChunkId, DocStatus, EmbeddingProvider, IndexKind, Pointer, Span};
 
 use crate::support::{
     Buckets, State, all_answers, apply, by_vector, delete, hash, lexical, open, paths, put, put_as,
-    put_chunks,
+    put_chunks, representation, unread,
 };
 
 fn chunk_rows(state: &State) -> Vec<(i64, i64, bool, i64)> {
@@ -34,12 +32,10 @@ fn d099_d100_an_unchanged_document_changes_nothing() {
     assert_eq!((again.generation.0, again.reps, again.chunks_added, again.chunks_removed), (1, 0, 0, 0));
     assert_eq!(chunk_rows(&state), before);
     // The same representation, though the chunks claim otherwise: it is not looked at.
-    let DocChange::Put { rep: Some(rep), .. } = &mut put("a.md", "alpha\n\nbeta") else { unreachable!() };
-    rep.chunks.clear();
     let mut hollow = put("a.md", "alpha\n\nbeta");
-    if let DocChange::Put { rep: slot, content_hash, .. } = &mut hollow {
-        *slot = Some(rep.clone());
-        *content_hash = Some(hash("other bytes, same text"));
+    representation(&mut hollow).chunks.clear();
+    if let DocChange::Put { document, .. } = &mut hollow {
+        document.content_hash = Some(hash("other bytes, same text"));
     }
     let hollow = apply(&index, vec![hollow]);
     assert_eq!((hollow.generation.0, hollow.chunks_removed), (2, 0));
@@ -134,16 +130,13 @@ fn without_a_representation_the_old_one_goes() {
     let state = State::new();
     let index = state.writer();
     apply(&index, vec![put("a.md", "alpha")]);
-    let mut failed = put("a.md", "alpha");
-    if let DocChange::Put { status, error, rep, .. } = &mut failed {
-        (*status, *error, *rep) = (DocStatus::Error, Some("EXTRACT_FAILED: unreadable".to_owned()), None);
-    }
-    let applied = apply(&index, vec![failed]);
+    let applied = apply(&index, vec![unread("a.md")]);
     assert_eq!(applied.chunks_removed, 1);
     index.publish().unwrap();
     assert!(lexical(&index.snapshot(), "alpha", None).is_empty());
     let row = index.document("a.md").unwrap().unwrap();
-    assert_eq!((row.status, row.error.as_deref()), (DocStatus::Error, Some("EXTRACT_FAILED: unreadable")));
+    let reason = row.reason.as_ref().map(ToString::to_string);
+    assert_eq!((row.status, reason.as_deref()), (DocStatus::Error, Some("EXTRACT_FAILED: unreadable")));
 }
 
 #[test]
@@ -209,11 +202,10 @@ fn d075_the_place_within_a_document_comes_back() {
     let index = state.writer();
     let placed = |pointer: Option<Pointer>| {
         let mut change = put("a.xlsx", "pelican");
-        if let DocChange::Put { rep: Some(rep), .. } = &mut change {
-            rep.rep_hash = hash(&format!("{pointer:?}"));
-            rep.chunks[0].id = ChunkId(7 + i64::from(pointer.is_none()));
-            rep.chunks[0].pointer = pointer;
-        }
+        let rep = representation(&mut change);
+        rep.rep_hash = hash(&format!("{pointer:?}"));
+        rep.chunks[0].id = ChunkId(7 + i64::from(pointer.is_none()));
+        rep.chunks[0].pointer = pointer;
         change
     };
     let rows = Pointer::Rows { sheet: Some("Q2 'net'".into()), first_row: 1, last_row: 40 };
@@ -255,8 +247,7 @@ fn equal_ids_of_different_chunks_are_told_apart() {
     let state = State::new();
     let index = state.writer();
     let same_id = |path: &str, text: &str| {
-        let DocChange::Put { rep: Some(rep), .. } = put(path, text) else { unreachable!() };
-        let mut chunks = rep.chunks;
+        let mut chunks = representation(&mut put(path, text)).chunks.clone();
         chunks.iter_mut().for_each(|chunk| chunk.id = ChunkId(ChunkId::MAX));
         put_chunks(path, text, IndexKind::Text, chunks)
     };
@@ -311,71 +302,6 @@ fn a_reader_does_not_write() {
 }
 
 #[test]
-fn a_failed_embedding_is_recorded_and_the_text_still_found() {
-    let state = State::new();
-    let index = state.writer();
-    let applied = apply(&index, vec![put("a.md", "alpha\n\nunembeddable alpha\n\nbeta")]);
-    assert_eq!((applied.chunks_added, applied.embedded), (3, 2));
-    index.publish().unwrap();
-    let row: (String, String) = state
-        .sql()
-        .query_row("SELECT embedding_status, embedding_error FROM chunks WHERE ordinal = 1", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .unwrap();
-    assert_eq!(row, ("error".to_owned(), "this text has no meaning".to_owned()));
-    let counts = index.counts().unwrap();
-    assert_eq!((counts.embedded, counts.embedding_errors), (2, 1));
-    assert_eq!(lexical(&index.snapshot(), "unembeddable", None).len(), 1);
-    assert_eq!(by_vector(&index.snapshot(), "alpha", IndexKind::Text).len(), 2);
-}
-
-#[test]
-fn d101_costly_vectors_are_bought_once() {
-    let state = State::new();
-    let embedder = Arc::new(Buckets { costly: true, ..Buckets::default() });
-    let index = open(&state.dir, Access::Writer, embedder.clone()).unwrap();
-    let calls = || embedder.calls.load(Ordering::Relaxed);
-    let applied = apply(&index, vec![put("a.md", "alpha\n\nbeta"), put("b.rs", "beta")]);
-    assert_eq!((applied.embedded, calls()), (0, 0));
-    assert_eq!(index.counts().unwrap().embedded, 0);
-    index.publish().unwrap();
-    assert_eq!((calls(), index.counts().unwrap().embedded), (2, 3), "one model, two texts");
-    // The same paragraph elsewhere, moved or in another document: no second purchase.
-    apply(&index, vec![put("c.md", "beta\n\nalpha\n\nbeta"), put("a.md", "gamma\n\nalpha\n\nbeta")]);
-    index.publish().unwrap();
-    assert_eq!((calls(), index.counts().unwrap().embedded), (3, 7));
-    let answers = all_answers(&index.snapshot());
-    drop(index);
-    // Not even when the vector files are lost.
-    std::fs::remove_file(state.dir.join("vectors_text.hnsw")).unwrap();
-    std::fs::write(state.dir.join("vectors_code.hnsw"), "damaged").unwrap();
-    let index = open(&state.dir, Access::Writer, embedder.clone()).unwrap();
-    index.repair(&|_, _| {}).unwrap();
-    assert_eq!(all_answers(&index.snapshot()), answers);
-    assert_eq!(calls(), 3);
-}
-
-#[test]
-fn what_cannot_be_embedded_now_waits() {
-    let state = State::new();
-    let embedder = Arc::new(Buckets { costly: true, ..Buckets::default() });
-    let index = open(&state.dir, Access::Writer, embedder.clone()).unwrap();
-    apply(&index, vec![put("a.md", "unembeddable\n\nalpha")]);
-    index.publish().unwrap();
-    let counts = index.counts().unwrap();
-    assert_eq!((counts.embedded, counts.embedding_errors), (1, 1));
-    apply(&index, vec![put("b.md", "later")]);
-    index.publish().unwrap();
-    let pending: i64 = state
-        .sql()
-        .query_row("SELECT count(*) FROM chunks WHERE embedding_status = 'pending'", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(pending, 1);
-    assert_eq!(paths(&lexical(&index.snapshot(), "later", None)), ["b.md"], "the words are found at once");
-}
-
-#[test]
 fn another_model_makes_other_vectors() {
     let state = State::new();
     let index = state.writer();
@@ -383,7 +309,7 @@ fn another_model_makes_other_vectors() {
     index.publish().unwrap();
     let answers = all_answers(&index.snapshot());
     drop(index);
-    let other = Arc::new(Buckets { name: Some("buckets-2".to_owned()), ..Buckets::default() });
+    let other = EmbeddingProvider::from(Buckets { name: Some("buckets-2".to_owned()) });
     // A reader with another model sees no vectors rather than wrong ones.
     let reader = open(&state.dir, Access::Reader, other.clone()).unwrap();
     assert!(by_vector(&reader.snapshot(), "alpha", IndexKind::Text).is_empty());

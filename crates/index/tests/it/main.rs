@@ -4,8 +4,10 @@
 
 mod answers;
 mod birth;
+mod bought_vectors;
 mod damage;
 mod documents;
 mod readers;
+mod representations;
 mod schema;
 mod support;

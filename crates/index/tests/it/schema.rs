@@ -3,11 +3,11 @@
 use index::{Access, IndexError};
 use model::{DocStatus, DocType};
 
-use crate::support::{State, apply, put};
+use crate::support::{State, apply, delete, hash, produced, put, unread};
 
 fn columns(state: &State, table: &str) -> Vec<String> {
     let sql = state.sql();
-    let mut statement = sql.prepare("SELECT name FROM pragma_table_info(?1)").unwrap();
+    let mut statement = sql.prepare("SELECT name FROM pragma_table_xinfo(?1)").unwrap();
     statement.query_map([table], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
@@ -43,6 +43,8 @@ fn d070_documents() {
         "content_hash",
         "status",
         "error",
+        "reason_code",
+        "reason_json",
         "deleted",
         "root_id",
         "mtime_ns",
@@ -66,6 +68,33 @@ fn d070_documents() {
         [],
     );
     assert!(again.is_err(), "rel_path is unique in its root");
+}
+
+/// The specification's column is there for other programs; what is stored is the code and the facts.
+#[test]
+fn d102_a_reason_is_a_code_and_facts() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![unread("a.md"), put("b.md", "beta")]);
+    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = state
+        .sql()
+        .prepare("SELECT reason_code, reason_json, error FROM documents ORDER BY rel_path")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let json = r#"{"why":"not_tried","detail":"unreadable"}"#;
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(rows[0], (some("EXTRACT_FAILED"), some(json), Some(format!("EXTRACT_FAILED: {json}"))));
+    assert_eq!(rows[1], (None, None, None));
+    // Facts of a later version of the same format: the code is still known.
+    state
+        .beside()
+        .execute("UPDATE documents SET reason_json = '{\"why\":\"dull\"}' WHERE reason_code IS NOT NULL", [])
+        .unwrap();
+    let reason = index.document("a.md").unwrap().unwrap().document.reason.unwrap();
+    assert_eq!(reason.code(), model::ErrorCode::ExtractFailed);
 }
 
 #[test]
@@ -126,7 +155,7 @@ fn d076_settings() {
     let index = state.writer();
     let get = |key: &str| index.setting(key).unwrap().unwrap_or_else(|| panic!("{key} exists"));
     assert_eq!(get("protocol_version"), "2025-11-25");
-    assert_eq!(get("index_format_version"), "3");
+    assert_eq!(get("index_format_version"), "4");
     assert_eq!(get("embed_text_model"), "buckets-1");
     assert_eq!(get("embed_code_dim"), "24");
     assert_eq!(get("corpus_id").len(), 32);
@@ -152,46 +181,107 @@ fn corpus_ids_differ_and_stay() {
 fn a_newer_format_is_refused_and_left_alone() {
     let state = State::new();
     apply(&state.writer(), vec![put("a.md", "alpha")]);
-    state.edit("UPDATE settings SET value = '4' WHERE key = 'index_format_version'");
+    state.edit("UPDATE settings SET value = '5' WHERE key = 'index_format_version'");
     let before = std::fs::read(state.dir.join("meta.sqlite")).unwrap();
     for access in [Access::Writer, Access::Reader] {
         match state.try_open(access) {
-            Err(IndexError::Newer { found: 4, supported: 3 }) => {}
+            Err(IndexError::Newer { found: 5, supported: 4 }) => {}
             other => panic!("{:?}", other.err()),
         }
     }
     assert!(std::fs::read(state.dir.join("meta.sqlite")).unwrap() == before);
 }
 
-/// Format 1 had a table of symbols that nothing filled, and no outlines; format 2 had no checksums.
+/// Format 1 had a table of symbols that nothing filled, and no outlines; format 2 had no checksums; format 3 had sentences as
+/// reasons, and nothing of what was extracted.
 #[test]
 fn an_older_format_is_migrated_and_keeps_what_it_holds() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         migrates_from(version);
     }
 }
 
 fn migrates_from(version: u32) {
     let state = State::new();
-    apply(&state.writer(), vec![put("a.md", "alpha")]);
+    apply(&state.writer(), vec![put("a.md", "alpha"), unread("b.pdf")]);
     let outlines = match version {
         1 => "DROP TABLE outlines; CREATE TABLE symbols (symbol_id INTEGER PRIMARY KEY);",
         _ => "",
     };
+    let sentence = "NO_TEXT: the pdf file holds no text; a scan needs OCR (ingest.pdf.mode)";
     state.edit(&format!(
-        "{outlines} UPDATE settings SET value = '{version}' WHERE key = 'index_format_version';"
+        "{outlines} DROP TABLE produced_texts; \
+         ALTER TABLE documents DROP COLUMN error; ALTER TABLE documents DROP COLUMN reason_code; \
+         ALTER TABLE documents DROP COLUMN reason_json; ALTER TABLE documents ADD COLUMN error TEXT; \
+         UPDATE documents SET error = '{sentence}', status = 'skipped' WHERE rel_path = 'b.pdf'; \
+         UPDATE settings SET value = '{version}' WHERE key = 'index_format_version';"
     ));
-    state.unseal();
+    if version < 3 {
+        state.unseal();
+    }
+    let shown = |index: &index::Index| {
+        let row = index.document("b.pdf").unwrap().unwrap();
+        (row.status, row.document.reason.unwrap().to_string())
+    };
     let reader = state.try_open(Access::Reader).unwrap();
+    assert_eq!(shown(&reader), (DocStatus::Skipped, sentence.to_owned()));
+    assert_eq!(reader.produced_text(&hash("alpha"), "x").unwrap(), None);
     assert_eq!(reader.outlines(&["a.md".to_owned()], "x").unwrap(), [None], "a reader does not migrate");
     drop(reader);
     let index = state.writer();
     assert_eq!(index.replaced(), None);
-    assert_eq!(index.setting("index_format_version").unwrap().as_deref(), Some("3"));
+    assert_eq!(index.setting("index_format_version").unwrap().as_deref(), Some("4"));
     assert!(index.document("a.md").unwrap().is_some());
+    assert_eq!(shown(&index), (DocStatus::Skipped, sentence.to_owned()), "until the file is looked at again");
+    let known = index.known_files().unwrap();
+    assert_eq!((known["b.pdf"].inode, known["b.pdf"].mtime_ns % 10), (0, 0), "which the next scan does");
+    assert_eq!(known["a.md"].inode, 7, "and not for those that can be searched");
+    apply(&index, vec![produced("c.pdf", "alpha\n\nbeta", "extract-1")]);
+    assert!(index.produced_text(&hash("alpha\n\nbeta"), "extract-1").unwrap().is_some());
     index.verify().unwrap();
-    assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap().len(), 1);
+    assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap().len(), 2);
     has(&state, "outlines", &["doc_id", "content_hash", "packed"]);
+}
+
+/// The catalog of a small folder as version 0.4.0 wrote it: two documents that can be searched, and three that cannot.
+#[test]
+fn a_catalog_that_an_older_program_wrote_is_migrated() {
+    let state = State::new();
+    std::fs::create_dir_all(&state.dir).unwrap();
+    let packed = include_bytes!("../fixtures/format-3.sqlite.zst");
+    std::fs::write(state.catalog(), zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let reasons = |index: &index::Index| -> Vec<(String, DocStatus, Option<String>)> {
+        let (_, rows) = index.list(&|_| true, 10, 0).unwrap();
+        let shown = |row: index::DocumentRow| {
+            (row.path.clone(), row.status, row.reason.as_ref().map(ToString::to_string))
+        };
+        rows.into_iter().map(shown).collect()
+    };
+    let damaged = "EXTRACT_FAILED: the docx file is damaged (the zip directory is missing); open it in its own program \
+                   and save it again";
+    let link = "SYMLINK_SKIPPED: a symbolic link is not followed (ingest.follow_symlinks)";
+    let expected = [
+        ("broken.docx", DocStatus::Error, Some(damaged)),
+        ("data.bin", DocStatus::Skipped, Some("BINARY_SKIPPED: the content is binary")),
+        ("letter.docx", DocStatus::Ok, None),
+        ("link", DocStatus::Skipped, Some(link)),
+        ("notes.md", DocStatus::Ok, None),
+    ]
+    .map(|(path, status, reason)| (path.to_owned(), status, reason.map(str::to_owned)));
+    assert_eq!(reasons(&state.reader()), expected, "by a reader, which changes nothing");
+    let index = state.writer();
+    assert_eq!(index.replaced(), None);
+    assert_eq!(reasons(&index), expected);
+    assert!(index.list(&|_| true, 10, 0).unwrap().1.iter().all(|row| row.status == row.document.status()));
+    index.repair(&|_, _| {}).unwrap();
+    assert_eq!(
+        crate::support::paths(&crate::support::lexical(&index.snapshot(), "heron", None)),
+        ["notes.md"]
+    );
+    index.check().unwrap();
+    index.verify().unwrap();
+    drop(index);
+    assert_eq!(reasons(&state.writer()), expected, "once is enough");
 }
 
 /// A newer program reads more out of a text than the one that made its outline.
@@ -228,11 +318,7 @@ fn counts_tell_what_is_there() {
     let state = State::new();
     let index = state.writer();
     apply(&index, vec![put("a.md", "alpha\n\nbeta"), put("b.rs", "gamma"), put("c.md", "delta")]);
-    let mut failed = put("d.md", "");
-    if let index::DocChange::Put { status, error, rep, .. } = &mut failed {
-        (*status, *error, *rep) = (DocStatus::Error, Some("EXTRACT_FAILED: no".into()), None);
-    }
-    apply(&index, vec![failed, crate::support::delete("c.md")]);
+    apply(&index, vec![unread("d.md"), delete("c.md")]);
     assert_eq!(index.counts().unwrap().embedded, 0, "no vector can be found before it is published");
     index.publish().unwrap();
     let counts = index.counts().unwrap();

@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use index::{
-    Access, Batch, DocChange, Index, IndexError, LexicalQuery, NewRep, Open, QueryTerm, Snapshot, tokens,
+    Access, Batch, DocChange, Index, IndexError, LexicalQuery, NewVector, Open, QueryTerm, Snapshot, tokens,
 };
 use model::filter::{Admit, DocumentFacts, Verdict};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedError, Embedder, IndexKind, RepType, SourceType,
-    Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider,
+    IndexKind, LocalEmbedder, ProducedText, Purpose, RepType, Representation, SkipReason, SourceType, Span,
 };
 
 pub(crate) const DIMENSIONS: usize = 24;
@@ -19,11 +18,9 @@ pub(crate) const DIMENSIONS: usize = 24;
 #[derive(Default)]
 pub(crate) struct Buckets {
     pub(crate) name: Option<String>,
-    pub(crate) costly: bool,
-    pub(crate) calls: AtomicU64,
 }
 
-impl Embedder for Buckets {
+impl LocalEmbedder for Buckets {
     fn model(&self, _kind: IndexKind) -> &str {
         self.name.as_deref().unwrap_or("buckets-1")
     }
@@ -32,20 +29,73 @@ impl Embedder for Buckets {
         DIMENSIONS
     }
 
-    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.calls.fetch_add(texts.len() as u64, Ordering::Relaxed);
-        if texts.iter().any(|text| text.contains("unembeddable")) {
-            return Err(EmbedError::Permanent("this text has no meaning".to_owned()));
-        }
-        if texts.iter().any(|text| text.contains("later")) {
-            return Err(EmbedError::Transient("not now".to_owned()));
-        }
-        Ok(texts.iter().map(|text| vector(text)).collect())
+    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        texts.iter().map(|text| vector(text)).collect()
+    }
+}
+
+/// The same from a provider, by the name of its model. The index must not ask it.
+pub(crate) struct Bought(pub(crate) &'static str);
+
+impl Embedder for Bought {
+    fn provider(&self) -> &str {
+        "bought"
     }
 
-    fn is_costly(&self) -> bool {
-        self.costly
+    fn model(&self, _kind: IndexKind) -> &str {
+        self.0
     }
+
+    fn dimensions(&self, _kind: IndexKind) -> usize {
+        DIMENSIONS
+    }
+
+    fn limits(&self) -> EmbedLimits {
+        EmbedLimits { texts: 1, bytes: 1, requests: 1 }
+    }
+
+    fn embed<'a>(&'a self, _: IndexKind, _: Purpose, _: &'a [&'a str]) -> EmbedFuture<'a> {
+        panic!("the index asks a remote embedder")
+    }
+}
+
+pub(crate) fn bought(model: &'static str) -> EmbeddingProvider {
+    EmbeddingProvider::Remote(Arc::new(Bought(model)))
+}
+
+/// Gives every pending chunk its vector and publishes; returns the texts that had to be bought, sorted. A text that says
+/// so is refused.
+pub(crate) fn embed_all(index: &Index) -> Vec<String> {
+    let mut texts = Vec::new();
+    for kind in [IndexKind::Text, IndexKind::Code] {
+        let mut after = ChunkId(0);
+        loop {
+            let pending = index.pending_chunks(kind, after, 2).unwrap();
+            let Some(last) = pending.last() else { break };
+            after = last.id;
+            let vectors: Vec<NewVector> = pending
+                .into_iter()
+                .map(|chunk| {
+                    let is_refused = chunk.text.contains("unembeddable");
+                    let vector = chunk.bought.unwrap_or_else(|| {
+                        texts.push(chunk.text.clone());
+                        vector(&chunk.text)
+                    });
+                    let vector =
+                        if is_refused { Err("this text has no meaning".to_owned()) } else { Ok(vector) };
+                    NewVector { id: chunk.id, text_hash: chunk.text_hash, vector }
+                })
+                .collect();
+            // One by one: the same text twice in a row is bought once.
+            for vector in vectors.chunks(1) {
+                index.store_vectors(kind, vector).unwrap();
+            }
+        }
+    }
+    index.publish().unwrap();
+    texts.sort();
+    texts.dedup();
+    texts
 }
 
 pub(crate) fn vector(text: &str) -> Vec<f32> {
@@ -84,7 +134,7 @@ impl State {
     }
 
     pub(crate) fn try_open(&self, access: Access) -> Result<Index, IndexError> {
-        open(&self.dir, access, Arc::new(Buckets::default()))
+        open(&self.dir, access, Buckets::default())
     }
 
     pub(crate) fn catalog(&self) -> PathBuf {
@@ -145,8 +195,12 @@ impl State {
     }
 }
 
-pub(crate) fn open(dir: &Path, access: Access, embedder: Arc<dyn Embedder>) -> Result<Index, IndexError> {
-    Index::open(Open { dir: dir.to_owned(), access, embedder, root: "/corpus".to_owned() })
+pub(crate) fn open(
+    dir: &Path,
+    access: Access,
+    embedding: impl Into<EmbeddingProvider>,
+) -> Result<Index, IndexError> {
+    Index::open(Open { dir: dir.to_owned(), access, embedding: embedding.into(), root: "/corpus".to_owned() })
 }
 
 pub(crate) fn hash(text: &str) -> ContentHash {
@@ -182,7 +236,7 @@ pub(crate) fn put_as(path: &str, text: &str, kind: IndexKind) -> DocChange {
 }
 
 pub(crate) fn put_chunks(path: &str, text: &str, kind: IndexKind, chunks: Vec<Chunk>) -> DocChange {
-    DocChange::Put {
+    let document = Document {
         path: path.to_owned(),
         source: SourceType::File,
         doc_type: if kind == IndexKind::Code { DocType::Code } else { DocType::Md },
@@ -190,14 +244,38 @@ pub(crate) fn put_chunks(path: &str, text: &str, kind: IndexKind, chunks: Vec<Ch
         mtime_ns: 1_700_000_000_123_456_789,
         inode: 7,
         content_hash: Some(hash(text)),
-        status: DocStatus::Ok,
-        error: None,
-        rep: Some(NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: hash(&format!("{kind} {text}")),
-            meta_json: "{}".to_owned(),
-            chunks,
-        }),
+        reason: None,
+    };
+    let representation = Representation {
+        rep_type: RepType::RawText,
+        rep_hash: hash(&format!("{kind} {text}")),
+        meta_json: "{}".to_owned(),
+        chunks,
+        produced: None,
+    };
+    DocChange::Put { document, representations: vec![representation] }
+}
+
+/// The same document as one that could not be read.
+pub(crate) fn unread(path: &str) -> DocChange {
+    let DocChange::Put { mut document, .. } = put(path, "") else { unreachable!() };
+    document.reason = Some(SkipReason::NotTried { detail: "unreadable".to_owned() });
+    DocChange::Put { document, representations: Vec::new() }
+}
+
+/// A document whose text had to be extracted.
+pub(crate) fn produced(path: &str, text: &str, producer: &str) -> DocChange {
+    let mut change = put(path, text);
+    let produced = ProducedText { producer: producer.to_owned(), text: format!("[\"a\"]\n{text}") };
+    representation(&mut change).produced = Some(produced);
+    change
+}
+
+/// The only representation of a document.
+pub(crate) fn representation(change: &mut DocChange) -> &mut Representation {
+    match change {
+        DocChange::Put { representations, .. } => &mut representations[0],
+        _ => panic!("no document is put"),
     }
 }
 

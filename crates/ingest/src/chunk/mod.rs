@@ -43,8 +43,21 @@ pub(crate) struct Cut<'a> {
     pub(crate) text: &'a str,
 }
 
-/// The chunks of a text document's `raw_text`.
-pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &ChunkOptions) -> Vec<Chunk> {
+/// Which representation chunks belong to: both are part of their identity.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkSource<'a> {
+    pub path: &'a RelPath,
+    pub rep_type: RepType,
+}
+
+/// The chunks of a plain text.
+pub fn chunk_text(
+    source: ChunkSource<'_>,
+    doc_type: DocType,
+    text: &str,
+    options: &ChunkOptions,
+) -> Vec<Chunk> {
+    let path = source.path;
     let (kind, cuts) = match doc_type {
         DocType::Code => (IndexKind::Code, code::cut(text, options)),
         _ => (IndexKind::Text, prose::cut(text, options)),
@@ -65,7 +78,7 @@ pub fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &Chunk
                 None => places.pointer(cut),
             };
             let span = page.map(|page| Span::Page { page });
-            identify(path, kind, ordinal as u32, cut, place, span, headings.above(cut.start_line))
+            identify(source, kind, ordinal as u32, cut, place, span, headings.above(cut.start_line))
         })
         .collect()
 }
@@ -117,8 +130,8 @@ impl Places {
 
 /// The chunks of a document's units: each of one unit alone, cited by its page or time where it has one and by the lines
 /// of the joined text where it has not, with the unit's own place beside it.
-pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptions) -> Vec<Chunk> {
-    let (_, places) = extraction.joined();
+pub fn chunk_units(source: ChunkSource<'_>, extraction: &Extraction, options: &ChunkOptions) -> Vec<Chunk> {
+    let places = extraction.unit_lines();
     let mut headings = UnitHeadings::new(extraction);
     let mut chunks = Vec::new();
     for (unit, (first_line, _)) in extraction.units.iter().zip(places) {
@@ -137,7 +150,7 @@ pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptio
             };
             let ordinal = chunks.len() as u32;
             chunks.push(identify(
-                path,
+                source,
                 IndexKind::Text,
                 ordinal,
                 cut,
@@ -151,7 +164,7 @@ pub fn chunk_units(path: &RelPath, extraction: &Extraction, options: &ChunkOptio
 }
 
 fn identify(
-    path: &RelPath,
+    source: ChunkSource<'_>,
     kind: IndexKind,
     ordinal: u32,
     cut: Cut<'_>,
@@ -159,12 +172,11 @@ fn identify(
     span: Option<Span>,
     heading: Heading,
 ) -> Chunk {
-    let rep_type = RepType::RawText;
     let lines = Span::Lines { start_line: cut.start_line, end_line: cut.end_line };
     let span = span.or_else(|| pointer.as_ref().and_then(Pointer::span)).unwrap_or(lines);
     let text_hash = blake3::hash(cut.text.as_bytes());
     let mut identity = blake3::Hasher::new();
-    for part in [path.as_str(), rep_type.as_str(), kind.as_str()] {
+    for part in [source.path.as_str(), source.rep_type.as_str(), kind.as_str()] {
         identity.update(part.as_bytes()).update(&[0]);
     }
     for number in [ordinal, cut.start_line, cut.end_line] {
@@ -195,10 +207,18 @@ fn identify(
 #[cfg(test)]
 mod tests {
     use extract::{Extraction, Format, Unit};
-    use model::{DocType, Pointer, RelPath, Span};
+    use model::{Chunk, DocType, Pointer, RelPath, RepType, Span};
     use proptest::prelude::*;
 
-    use super::{ChunkOptions, chunk_text, chunk_units};
+    use super::{ChunkOptions, ChunkSource, chunk_units};
+
+    fn raw_text(path: &RelPath) -> ChunkSource<'_> {
+        ChunkSource { path, rep_type: RepType::RawText }
+    }
+
+    fn chunk_text(path: &RelPath, doc_type: DocType, text: &str, options: &ChunkOptions) -> Vec<Chunk> {
+        super::chunk_text(raw_text(path), doc_type, text, options)
+    }
 
     fn small() -> ChunkOptions {
         ChunkOptions {
@@ -252,6 +272,10 @@ mod tests {
         assert_ne!(first.id, chunk("b.rs", "fn f() {}").id);
         assert_ne!(first.id, chunk("a.rs", "fn f() {}\n//").id);
         assert_eq!(first.text_hash, chunk("b.rs", "fn f() {}").text_hash);
+        let path = RelPath::parse("a.rs").unwrap();
+        let other = ChunkSource { path: &path, rep_type: RepType::Transcript };
+        let other = super::chunk_text(other, DocType::Code, "fn f() {}", &options);
+        assert_ne!(first.id, other[0].id, "another representation of the same document");
     }
 
     #[test]
@@ -292,9 +316,9 @@ mod tests {
             skip: None,
             diagnostics: vec![],
         };
-        let (text, places) = extraction.joined();
+        let (text, places) = (extraction.joined(), extraction.unit_lines());
         let lines: Vec<&str> = text.split('\n').collect();
-        let chunks = chunk_units(&RelPath::parse("a.xlsx").unwrap(), &extraction, &small());
+        let chunks = chunk_units(raw_text(&RelPath::parse("a.xlsx").unwrap()), &extraction, &small());
         assert!(chunks.len() > 3);
         for chunk in &chunks {
             let Span::Lines { start_line, end_line } = chunk.span else { panic!("{:?}", chunk.span) };

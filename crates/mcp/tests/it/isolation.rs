@@ -1,4 +1,4 @@
-//! Answers go to whoever asked.
+//! Answers go to the client that asked.
 
 use futures::future::join_all;
 use serde_json::json;

@@ -106,6 +106,7 @@ fn info(name: &str) -> ToolInfo {
         output_schema: schema(json!({ "type": "object", "$defs": {} })),
         read_only: true,
         idempotent: true,
+        price: model::PriceClass::Free,
         timeout: Duration::from_secs(1),
     }
 }

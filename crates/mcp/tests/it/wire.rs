@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp::{McpServer, StdioError};
+use rmcp::ServerHandler;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
@@ -16,11 +17,11 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(server: McpServer) -> Wire {
+    pub(crate) fn new(server: impl ServerHandler) -> Wire {
         Wire::with_grace(server, Duration::from_secs(60))
     }
 
-    pub(crate) fn with_grace(server: McpServer, grace: Duration) -> Wire {
+    pub(crate) fn with_grace(server: impl ServerHandler, grace: Duration) -> Wire {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (reader, writer) = tokio::io::split(theirs);
         let stop = CancellationToken::new();

@@ -1,6 +1,7 @@
 //! Phone numbers in the formats of many countries, and other personal data, wherever a text may have them: in a sentence,
 //! a table, a heading, a name, or broken at the end of a line.
 
+#[cfg(test)]
 use policy::redact;
 
 /// `N` is a digit from 2 to 9, `X` any digit; everything else stands for itself.

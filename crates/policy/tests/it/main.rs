@@ -6,6 +6,7 @@ mod confine;
 mod door;
 mod figures;
 mod formats;
+mod judged;
 mod labelled;
 mod redact;
 mod secrets;

@@ -15,6 +15,7 @@ use crate::fuse::name_around;
 use crate::matcher::Matcher;
 use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
+use crate::rarity::rarity;
 use pieces::{Kind, Piece, pieces};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -226,7 +227,7 @@ impl Asked {
                 let forms = term.variants.iter().chain([&term.token]);
                 let holders = forms.filter_map(|form| held.get(form)).copied().max().unwrap_or(0) as f32;
                 // What no hit holds is what the question is about and the folder is not: it weighs most.
-                let telling = crate::rarity::rarity(total, holders).clamp(0.2, 2.0);
+                let telling = rarity(total, holders).clamp(0.2, 2.0);
                 let asking = ASKING_WORDS.contains(&term.token.as_str());
                 let factor = match (asking, named.contains(&term.token)) {
                     (true, _) => ASKING,

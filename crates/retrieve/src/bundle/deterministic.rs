@@ -11,6 +11,7 @@ use super::ranges::{Range, Words, head, ranges};
 use super::{Bundle, Bundler, Repository, Selection, Skip, Skipped, Source, Task};
 use crate::matcher::Matcher;
 use crate::parse::Parsed;
+use crate::rarity::rarity;
 use crate::test_file::is_test_file;
 
 /// What the files of each search are worth, compared with those of the whole prompt.
@@ -186,7 +187,7 @@ fn read(
     let weights: Vec<f32> = (terms.iter().zip(&holders))
         .map(|(term, held)| {
             let held = *held as f32;
-            term.weight * crate::rarity::rarity(total, held).max(0.1)
+            term.weight * rarity(total, held).max(0.1)
         })
         .collect();
     let tokens: Vec<String> = terms.iter().map(|term| term.token.clone()).collect();

@@ -30,7 +30,7 @@ pub trait Bundler {
     fn bundle(&self, task: &Task, repository: &dyn Repository) -> Result<Bundle, Failure>;
 }
 
-/// What a bundler may ask of the repository: all of it under the policy of now.
+/// What a bundler may ask of the repository: all of it under the current policy.
 pub trait Repository {
     /// The best passages, best first.
     fn search(&self, text: &str, k: usize) -> Result<Vec<Passage>, Failure>;

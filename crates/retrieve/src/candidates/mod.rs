@@ -13,13 +13,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use index::{QueryTerm, Snapshot, StoredChunk};
-use model::{ChunkId, EmbedError, Embedder, Failure, IndexKind, Ranked};
+use model::{ChunkId, Failure, IndexKind, Ranked, Stop};
 
 use crate::feedback;
 use crate::filter::CompiledFilter;
 use crate::matcher::{Found, Matcher};
 use crate::parse::{Parsed, Term, temper};
 use crate::prescore::{Lead, PreScore, Scale, prescore, shortlist};
+use crate::query_vector::QueryVectors;
+use crate::rarity::rarity;
 use crate::weights::{self, Weights};
 
 /// A chunk that may be a hit, read.
@@ -44,8 +46,7 @@ pub(crate) struct Pool<'a> {
 /// What is asked of each index.
 pub(crate) struct Question<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) embedder: &'a dyn Embedder,
-    pub(crate) text: &'a str,
+    pub(crate) vectors: &'a QueryVectors,
     pub(crate) parsed: &'a Parsed,
     /// Finds the words that carry the meaning.
     pub(crate) matcher: &'a Matcher,
@@ -59,6 +60,7 @@ pub(crate) struct Question<'a> {
     /// Every candidate is read.
     pub(crate) reads_all: bool,
     pub(crate) weights: &'a Weights,
+    pub(crate) stop: &'a Stop,
 }
 
 /// What one index found, before any text is read.
@@ -70,8 +72,6 @@ pub(crate) struct Leads<'a> {
     pub(crate) best_cosine: f32,
     /// What each of the words that carry the meaning weighs by its rarity in the index; all together 1.
     shares: Vec<f32>,
-    /// The query could not be embedded, so that only words were searched.
-    pub(crate) vector_error: Option<EmbedError>,
 }
 
 impl Leads<'_> {
@@ -82,22 +82,21 @@ impl Leads<'_> {
 
 /// Asks both rankings of one index for their best chunks.
 pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<Leads<'a>, Failure> {
-    let Question { snapshot, embedder, parsed, weights, .. } = *question;
+    let Question { snapshot, vectors, parsed, weights, .. } = *question;
     if question.limit == 0 || snapshot.live_chunks(kind) == 0 {
         return Ok(Leads::default());
     }
-    let (vector, vector_error) = match vector::of_query(embedder, kind, question.text) {
-        Ok(vector) => (vector, None),
-        Err(error) => (None, Some(error)),
-    };
+    let vector = vectors.of(kind).map(<[f32]>::to_vec);
+    question.stop.check()?;
     let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
     let terms = tempered(snapshot, kind, parsed, parsed.query_terms(weights));
-    let (shares, whole) = rarity(snapshot, kind, parsed);
+    let (shares, whole) = term_shares(snapshot, kind, parsed);
     let best_lexical;
     if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
         let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
         gathered.find(&terms, limit);
         best_lexical = gathered.best_lexical();
+        question.stop.check()?;
         gathered.rerank_with_feedback(limit)?;
         // As many as both rankings would have offered.
         let kept: HashSet<ChunkId> =
@@ -108,12 +107,12 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         best_lexical = gathered.best_lexical();
     }
     let mut leads: Vec<Lead<'a>> = gathered.known.into_values().collect();
-    if let Some(vector) = gathered.vector.as_ref().filter(|_| !embedder.is_costly()) {
+    if let (Some(vector), Some(embedder)) = (&gathered.vector, vectors.embedder()) {
         names::compare_paths(&mut leads, embedder, kind, vector);
     }
     let best_cosine = leads.iter().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max);
     let held = if whole > 0.0 { best_lexical / whole } else { 0.0 };
-    Ok(Leads { leads, held, best_cosine, shares, vector_error })
+    Ok(Leads { leads, held, best_cosine, shares })
 }
 
 /// Puts what was found into its order, and reads the best of it.
@@ -142,7 +141,7 @@ fn telling(snapshot: &Snapshot, kind: IndexKind, term: &Term) -> (f32, f32) {
     let forms = term.variants.iter().chain([&term.token]);
     let holders = forms.map(|form| snapshot.holders(kind, form)).sum::<u64>() as f32;
     let holders = holders.min(chunks);
-    let weight = crate::rarity::rarity(chunks, holders);
+    let weight = rarity(chunks, holders);
     (if holders == 0.0 { 0.0 } else { weight }, weight)
 }
 
@@ -167,7 +166,7 @@ fn tempered(
 
 /// What each of the words that carry the meaning weighs by its rarity in the index, all together 1; and what a chunk with
 /// all of them would score about.
-fn rarity(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> (Vec<f32>, f32) {
+fn term_shares(snapshot: &Snapshot, kind: IndexKind, parsed: &Parsed) -> (Vec<f32>, f32) {
     let terms = parsed.content_terms();
     let mut whole = 0.0;
     let mut shares: Vec<f32> = terms
@@ -191,12 +190,14 @@ pub(crate) fn look_up(
     question: &Question<'_>,
     chosen: &[(Lead<'_>, PreScore)],
 ) -> Result<Vec<Candidate>, Failure> {
+    question.stop.check()?;
     let ids: Vec<ChunkId> = chosen.iter().map(|(lead, _)| lead.id).collect();
     let chunks = question.snapshot.chunks(&ids).map_err(Failure::from)?;
     // They come in the order asked for, but some may be gone.
     let mut prescores = chosen.iter();
     let mut candidates = Vec::with_capacity(chunks.len());
     for chunk in chunks {
+        question.stop.check()?;
         let Some((lead, prescore)) = prescores.find(|(lead, _)| lead.id == chunk.id) else { break };
         if question.unwanted.is_some_and(|words| !words.find(&chunk.text).is_empty()) {
             continue;
@@ -252,7 +253,7 @@ impl<'a> Gathered<'a> {
     /// Scores what was found again, with the words and the meaning of the best passages. What only they would find is no
     /// hit: it has nothing of the question, and a filter that hides the passages would lose it.
     fn rerank_with_feedback(&mut self, limit: usize) -> Result<(), Failure> {
-        let Question { snapshot, embedder, parsed, filter, weights, .. } = *self.question;
+        let Question { snapshot, vectors, parsed, filter, weights, .. } = *self.question;
         let best = self.best(feedback::PASSAGES);
         let ids: Vec<ChunkId> = best.iter().map(|(_, id)| *id).collect();
         let chunks = snapshot.chunks(&ids).map_err(Failure::from)?;
@@ -268,7 +269,7 @@ impl<'a> Gathered<'a> {
                 lead.lexical = Some(ranked.score);
             }
         }
-        if let Some(vector) = self.vector.as_mut().filter(|_| !embedder.is_costly()) {
+        if let (Some(vector), Some(embedder)) = (self.vector.as_mut(), vectors.embedder()) {
             feedback::shift_toward(vector, embedder, self.kind, &passages, weights);
             for ranked in self.nearest(0) {
                 if let Some(lead) = self.known.get_mut(&ranked.chunk) {

@@ -1,13 +1,13 @@
 //! Compares the query with what the files are called.
 
-use model::{Embedder, IndexKind};
+use model::{IndexKind, LocalEmbedder};
 
 use crate::prescore::Lead;
 
 /// Gives every lead the cosine of the query with the end of its path.
 pub(super) fn compare_paths(
     leads: &mut [Lead<'_>],
-    embedder: &dyn Embedder,
+    embedder: &dyn LocalEmbedder,
     kind: IndexKind,
     vector: &[f32],
 ) {
@@ -18,7 +18,7 @@ pub(super) fn compare_paths(
             if !has_word(name) {
                 return 0.0;
             }
-            let named = embedder.embed(kind, &[name]).unwrap_or_default();
+            let named = embedder.embed(kind, &[name]);
             named.iter().flatten().zip(vector).fold(0.0, |sum, (x, y)| sum + x * y)
         });
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use index::{Access, Batch, DocChange, Index, NewRep, Open};
+use index::{Access, Batch, DocChange, Index, Open};
 use model::{
-    Chunk, ChunkId, ContentHash, DocStatus, DocType, EmbedError, Embedder, Filter, IndexChoice, IndexKind,
-    Query, RepType, SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, Filter, IndexChoice, IndexKind, LocalEmbedder, Query,
+    RepType, Representation, SourceType, Span,
 };
-use retrieve::{RankOptions, SearchAnswer};
+use retrieve::{QueryVectors, RankOptions, SearchAnswer};
 
 pub(crate) struct Corpus {
     index: Index,
@@ -23,7 +23,7 @@ impl Corpus {
         let index = Index::open(Open {
             dir: folder.path().join("state"),
             access: Access::Writer,
-            embedder: Arc::new(Words),
+            embedding: Words.into(),
             root: "/corpus".into(),
         })
         .unwrap();
@@ -57,7 +57,18 @@ impl Corpus {
         query: &Query,
         allows: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<SearchAnswer, model::Failure> {
-        retrieve::search(&self.index.snapshot(), &Words, query, &RankOptions::default(), allows)
+        let words: Arc<dyn LocalEmbedder> = Arc::new(Words);
+        let vectors = QueryVectors::local(&words, &query.text);
+        self.query_with(&vectors, query, allows)
+    }
+
+    pub(crate) fn query_with(
+        &self,
+        vectors: &QueryVectors,
+        query: &Query,
+        allows: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<SearchAnswer, model::Failure> {
+        retrieve::search(&self.index.snapshot(), vectors, query, &RankOptions::default(), allows)
     }
 
     pub(crate) fn paths(&self, text: &str) -> Vec<String> {
@@ -93,7 +104,7 @@ fn put(path: &str, text: &str) -> DocChange {
         });
         line += lines + 1;
     }
-    DocChange::Put {
+    let document = Document {
         path: path.into(),
         source: SourceType::File,
         doc_type,
@@ -101,15 +112,16 @@ fn put(path: &str, text: &str) -> DocChange {
         mtime_ns: 0,
         inode: 0,
         content_hash: Some(hash(text)),
-        status: DocStatus::Ok,
-        error: None,
-        rep: Some(NewRep {
-            rep_type: RepType::RawText,
-            rep_hash: hash(text),
-            meta_json: "{}".into(),
-            chunks,
-        }),
-    }
+        reason: None,
+    };
+    let representation = Representation {
+        rep_type: RepType::RawText,
+        rep_hash: hash(text),
+        meta_json: "{}".into(),
+        chunks,
+        produced: None,
+    };
+    DocChange::Put { document, representations: vec![representation] }
 }
 
 fn hash(text: &str) -> ContentHash {
@@ -121,7 +133,7 @@ struct Words;
 
 const DIMENSIONS: usize = 64;
 
-impl Embedder for Words {
+impl LocalEmbedder for Words {
     fn model(&self, _kind: IndexKind) -> &str {
         "words"
     }
@@ -130,12 +142,8 @@ impl Embedder for Words {
         DIMENSIONS
     }
 
-    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(texts.iter().map(|text| vector(text)).collect())
-    }
-
-    fn is_costly(&self) -> bool {
-        false
+    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        texts.iter().map(|text| vector(text)).collect()
     }
 }
 

@@ -2,4 +2,5 @@
 
 mod corpus;
 mod properties;
+mod query_vector;
 mod search;

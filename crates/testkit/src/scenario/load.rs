@@ -6,7 +6,7 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,12 @@ const HONEST: &str = "203.0.113.1";
 const GREEDY: &str = "203.0.113.2";
 /// Requests that a greedy connection sends before it waits for the first answer, which it does not read.
 const PIPELINED: usize = 16;
+/// An agent thinks between two questions.
+const THINKS: Duration = Duration::from_millis(2);
+/// How often the greedy client reads a little.
+const READS_EVERY: Duration = Duration::from_millis(50);
+/// The time in which a server gives back what its start took.
+const SETTLES: Duration = Duration::from_secs(2);
 
 pub fn load(binary: &Path, plan: &Load, tell: &dyn Fn(&str)) -> Result<LoadReport, String> {
     let text = |error: io::Error| error.to_string();
@@ -82,12 +88,13 @@ pub fn load(binary: &Path, plan: &Load, tell: &dyn Fn(&str)) -> Result<LoadRepor
     honest(&server, HONEST, 50, &mut random)?;
     report.alone = honest(&server, HONEST, plan.questions, &mut random)?;
     tell(&format!("alone: {}", report.alone.in_words()));
-    let stop = AtomicBool::new(false);
+    let (stop, stopped) = channel();
     thread::scope(|scope| -> Result<(), String> {
-        let crowd = scope.spawn(|| greedy(&server, plan.greedy, &stop));
-        let asked = honest(&server, HONEST, plan.questions, &mut random)
-            .and_then(|beside| Ok((beside, honest(&server, GREEDY, plan.questions / 4, &mut random)?)));
-        stop.store(true, Ordering::Relaxed);
+        let server = &server;
+        let crowd = scope.spawn(move || greedy(server, plan.greedy, &stopped));
+        let asked = honest(server, HONEST, plan.questions, &mut random)
+            .and_then(|beside| Ok((beside, honest(server, GREEDY, plan.questions / 4, &mut random)?)));
+        drop(stop);
         report.reconnected =
             crowd.join().map_err(|_| "the greedy thread panicked".to_owned())?.map_err(text)?;
         (report.beside, report.as_one) = asked?;
@@ -100,20 +107,14 @@ pub fn load(binary: &Path, plan: &Load, tell: &dyn Fn(&str)) -> Result<LoadRepor
     let server = program.serve(&[]);
     server.wait_indexed();
     honest(&server, HONEST, 200, &mut random)?;
-    server.idle(Duration::from_secs(2));
-    report.before = server.memory();
+    report.before = server.least_memory(SETTLES, 0);
     for round in 1..=plan.rounds {
         let (answered, peak) = all_at_once(&server, plan.at_once, &mut random).map_err(text)?;
         report.answered += answered;
         report.peak = report.peak.max(peak);
         tell(&format!("round {round}: {answered} answered, {} MB", server.memory() >> 20));
     }
-    let deadline = Instant::now() + plan.quiet;
-    report.after = server.memory();
-    while Instant::now() < deadline && report.growth() > 0.0 {
-        server.idle(Duration::from_millis(500));
-        report.after = report.after.min(server.memory());
-    }
+    report.after = server.least_memory(plan.quiet, report.before);
     Ok(report)
 }
 
@@ -198,15 +199,14 @@ fn honest(server: &Server, address: &str, questions: usize, random: &mut Random)
         if response.status != 200 {
             return Err(format!("the honest client got {}: {}", response.status, response.text()));
         }
-        // An agent thinks between two questions.
-        server.idle(Duration::from_millis(2));
+        thread::sleep(THINKS);
     }
     Ok(Waits::of(times))
 }
 
 /// Connections that ask for a large file again and again. Half of them read nothing, the others a little now and then.
-/// Whoever loses the connection comes back. Returns how often that was.
-fn greedy(server: &Server, connections: usize, stop: &AtomicBool) -> io::Result<usize> {
+/// A connection that is lost is opened again. Returns how often that was.
+fn greedy(server: &Server, connections: usize, stopped: &Receiver<()>) -> io::Result<usize> {
     let mut client = server.stranger(Era::Modern);
     let arguments = json!({ "rel_path": "large.txt", "max_chars": 50_000 });
     let request = call(&mut client, GREEDY, "dir2mcp.open_file", arguments).encode(&server.address);
@@ -220,7 +220,7 @@ fn greedy(server: &Server, connections: usize, stop: &AtomicBool) -> io::Result<
     let mut streams = (0..connections).map(|_| open()).collect::<io::Result<Vec<_>>>()?;
     let mut reconnected = 0;
     let mut little = [0; 1024];
-    while !stop.load(Ordering::Relaxed) {
+    while stopped.recv_timeout(READS_EVERY) == Err(RecvTimeoutError::Timeout) {
         for (n, stream) in streams.iter_mut().enumerate() {
             let is_gone = match (n % 2 == 0).then(|| stream.read(&mut little)) {
                 None => !matches!(stream.take_error(), Ok(None)),
@@ -235,7 +235,6 @@ fn greedy(server: &Server, connections: usize, stop: &AtomicBool) -> io::Result<
                 }
             }
         }
-        server.idle(Duration::from_millis(50));
     }
     Ok(reconnected)
 }

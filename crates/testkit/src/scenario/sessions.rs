@@ -1,6 +1,8 @@
 //! Clients that open a session and never come back: memory returns, honest clients are served throughout.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use serde_json::json;
@@ -43,12 +45,13 @@ pub fn sessions(binary: &Path, plan: &Sessions, tell: &dyn Fn(&str)) -> Result<S
         The honest client looks for this lighthouse.
         ",
     );
-    let server = Program::new(binary, &folder).serve(&[]);
+    let mut log = Log { path: folder.outside().join("server.log"), read: 0, ended: 0 };
+    let server = Program::new(binary, &folder).flag("--log-file").flag(&log.path).serve(&[]);
     server.wait_indexed();
     let fresh = server.memory();
     // A full table of abandoned sessions brings the allocator to its working size; growth after that is a leak.
-    wave(&server, plan.sessions.min(TABLE))?;
-    expire(&server);
+    let (mut granted, _, _) = wave(&server, plan.sessions.min(TABLE))?;
+    expire(&server, &mut log, granted);
     let before = server.memory();
 
     let mut report = SessionsReport { fresh, before, peak: before, ..SessionsReport::default() };
@@ -64,7 +67,8 @@ pub fn sessions(binary: &Path, plan: &Sessions, tell: &dyn Fn(&str)) -> Result<S
         report.peak = report.peak.max(server.memory());
         tell(&format!("{sent} sessions, {} refused, {} MB", report.refused, server.memory() >> 20));
     }
-    expire(&server);
+    granted += report.opened;
+    expire(&server, &mut log, granted);
     Ok(SessionsReport { after: server.memory(), ..report })
 }
 
@@ -114,21 +118,43 @@ fn flood(server: &Server, count: usize) -> Result<(usize, usize), String> {
     Ok((opened, refused))
 }
 
-/// Waits until a session opened now has expired; the older ones have then expired too.
-fn expire(server: &Server) {
-    // At the cap nobody gets in until old sessions have expired.
-    let last = server.poll("a free session", |_| {
-        let mut client = server.stranger(Era::Legacy);
-        (client.initialize(LEGACY).status == 200).then_some(client)
-    });
-    let session = last.session.clone().expect("a session id");
-    // Asking keeps a session alive, so nobody asks until its time is over.
-    server.idle(std::time::Duration::from_millis(4_500));
-    server.poll("the session to expire", |_| {
-        let mut client = server.stranger(Era::Legacy);
-        client.session = Some(session.clone());
-        let message = client.message("ping", json!({}));
-        let status = client.connection.send(&client.envelope(&message)).expect("the server answers").status;
-        (status == 404).then_some(())
-    });
+/// Waits until all sessions that were granted have ended. Asking would keep a session alive, so the log tells.
+fn expire(server: &Server, log: &mut Log, granted: usize) {
+    server.poll("the sessions to expire", |_| (log.ended() >= granted).then_some(()));
+}
+
+/// The log of the server, as far as it was read.
+struct Log {
+    path: PathBuf,
+    read: u64,
+    ended: usize,
+}
+
+impl Log {
+    /// How many sessions have ended so far, one by one or many at once to make room.
+    fn ended(&mut self) -> usize {
+        let mut news = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.read))?;
+            file.read_to_end(&mut news)
+        });
+        if read.is_err() {
+            return self.ended;
+        }
+        let complete = news.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.read += complete as u64;
+        for line in String::from_utf8_lossy(&news[..complete]).lines() {
+            self.ended += if line.contains("idle sessions ended") {
+                line.split_once("count=").map_or(0, |(_, rest)| leading_number(rest))
+            } else {
+                usize::from(line.contains("session ended"))
+            };
+        }
+        self.ended
+    }
+}
+
+fn leading_number(text: &str) -> usize {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().unwrap_or(0)
 }

@@ -9,18 +9,18 @@ mod others;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use testkit::{Client, Era, Program};
 
 use crate::process::{target, workspace};
 
-struct Question {
+pub(crate) struct Question {
     class: String,
-    text: String,
+    pub(crate) text: String,
     /// Any of them is right; empty where nothing answers.
-    files: Vec<String>,
+    pub(crate) files: Vec<String>,
     answer: String,
     is_check: bool,
 }
@@ -66,11 +66,16 @@ struct Outcome {
     answered: bool,
 }
 
-/// Asks all questions of the binary and gives the page of figures. `verbose` prints what went wrong.
-pub(super) fn run(binary: &Path, verbose: bool) -> Result<String, String> {
+/// Makes the folder, and reads the questions about it.
+pub(crate) fn lay_out() -> Result<(PathBuf, Vec<Question>), String> {
     let set = workspace().join("eval/everyday");
     let folder = corpus::lay_out(&set.join("corpus.txt"), &target().join("eval/everyday"))?;
-    let questions = questions(&set.join("questions.tsv"))?;
+    Ok((folder, questions(&set.join("questions.tsv"))?))
+}
+
+/// Asks all questions of the binary and gives the page of figures. `verbose` prints what went wrong.
+pub(super) fn run(binary: &Path, verbose: bool) -> Result<String, String> {
+    let (folder, questions) = lay_out()?;
     let program = Program::at(binary, &folder).state_dir(&target().join("eval/state/everyday"));
     let done = program.run(&["index"]);
     if done.code != Some(0) {

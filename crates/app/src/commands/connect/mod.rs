@@ -59,7 +59,7 @@ pub(crate) struct ConnectArgs {
     /// Print a link that installs the server with a click (VS Code, Cursor)
     #[arg(long)]
     pub link: bool,
-    /// Sets of tools that the client shall have, comma-separated [default: those of the configuration]
+    /// Sets of tools for the client, comma-separated [default: those of the configuration]
     #[arg(long, value_name = "SETS", requires = "stdio")]
     pub tools: Option<String>,
     /// Use the token itself where the client needs it, instead of a reference to it

@@ -107,9 +107,6 @@ impl Settings {
             }
         }
         let workspace = check.workspace(surroundings.roots_missing);
-        if matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart")) {
-            ingest.gitignore = workspace.gitignore;
-        }
         Settings {
             server: check.server(&security.auth, surroundings.force_insecure),
             ingest,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contracts::repo::Limits;
-use engine::repo::{RepoView, ViewError};
+use contracts::repo::{RESPONSE_LIMITS, RepoLimits};
+use engine::{FileView, ViewError};
 
 use super::{Check, Surroundings};
 use crate::config::keys::Key;
@@ -13,8 +13,8 @@ use crate::config::keys::Key;
 #[derive(Debug, Clone)]
 pub(crate) struct Repo {
     pub data_dir: PathBuf,
-    pub limits: Limits,
-    pub view: Arc<RepoView>,
+    pub limits: RepoLimits,
+    pub view: Arc<FileView>,
     pub semantic: bool,
     /// What the folder itself says about them could be read.
     pub is_sound: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Repo {
 impl Check<'_> {
     pub(super) fn repo(&mut self, surroundings: &Surroundings) -> Repo {
         let values = self.values;
-        let limits = Limits {
+        let limits = RepoLimits {
             max_file_bytes: values.int(Key::RepoMaxFileBytes),
             max_open_lines: values.int(Key::RepoMaxOpenLines) as u32,
             max_total_bytes_per_response: values.int(Key::RepoMaxTotalBytes),
@@ -33,7 +33,8 @@ impl Check<'_> {
         };
         let view = |extensions: &[String], globs: &[String]| {
             let python = values.bool(Key::RepoPythonEnabled);
-            RepoView::new(extensions.to_vec(), globs.to_vec(), limits.max_file_bytes, python)
+            let file_bytes = (limits.max_file_bytes, RESPONSE_LIMITS[0].2);
+            FileView::new(extensions.to_vec(), globs.to_vec(), file_bytes, python)
         };
         let (extensions, globs) =
             (values.list(Key::RepoIncludeExtensions), values.list(Key::RepoExcludeGlobs));

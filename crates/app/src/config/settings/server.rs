@@ -5,8 +5,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use contracts::Contract;
+
 use super::{Auth, Check};
-use crate::config::keys::{Key, SERVED_TOOL_SETS, TOOL_SETS};
+use crate::config::keys::Key;
 use crate::config::nearest::nearest;
 use crate::config::options::Origin;
 use crate::config::value::format_duration;
@@ -176,13 +178,15 @@ impl Check<'_> {
         let mut tools: Vec<String> = Vec::new();
         for name in self.values.list(Key::ServerTools) {
             let name = name.to_lowercase();
-            if !TOOL_SETS.contains(&name.as_str()) {
-                let hint = nearest(&name, TOOL_SETS.iter().copied())
-                    .map_or(format!("; known: {}", TOOL_SETS.join(", ")), |near| {
+            let known = Contract::parse(&name);
+            if known.is_none() {
+                let names = || Contract::all().iter().map(|contract| contract.as_str());
+                let hint = nearest(&name, names())
+                    .map_or(format!("; known: {}", names().collect::<Vec<_>>().join(", ")), |near| {
                         format!("; did you mean {near}?")
                     });
                 self.problem(Key::ServerTools, format!("unknown set of tools \"{}\"{hint}", safe(&name)));
-            } else if !SERVED_TOOL_SETS.contains(&name.as_str()) {
+            } else if !known.is_some_and(Contract::is_available) {
                 self.problem(Key::ServerTools, format!("the set of tools {name} is not available yet"));
             } else if !tools.contains(&name) {
                 tools.push(name);

@@ -2,7 +2,7 @@
 
 use std::path::{Component, PathBuf};
 
-use engine::smart::MinuteLimits;
+use contracts::smart::MinuteLimits;
 
 use super::Check;
 use crate::config::combine::Values;
@@ -16,8 +16,10 @@ pub(crate) struct Workspace {
     /// The smart tools are to be served alone by a client that named no folder: the current one is wherever that client
     /// happens to be.
     pub is_missing: bool,
-    /// Whether their `.gitignore` files are obeyed: people's shares mean nothing by them, unless somebody says so.
+    /// Whether their `.gitignore` files are obeyed: in shared folders they are not, unless `ingest.gitignore` is set.
     pub gitignore: bool,
+    /// The smart tools are all that is served: the root directory is a shared folder, too.
+    pub is_alone: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -45,7 +47,8 @@ impl Check<'_> {
             }
         }
         let gitignore = values.is_explicit(Key::IngestGitignore) && values.bool(Key::IngestGitignore);
-        Workspace { roots, is_missing, gitignore }
+        let is_alone = matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart"));
+        Workspace { roots, is_missing, gitignore, is_alone }
     }
 }
 

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{
-    Call, ChunkOptions, Engine, EngineConfig, EventSink, InProcess, ListRequest, Metrics, ModelNames,
+    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, ModelNames, SystemClock,
 };
-use model::{Filter, IndexChoice, IndexMode, Query};
-use policy::PolicyConfig;
+use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Query};
 use providers::local::TableEmbedder;
 use serde_json::json;
 use testkit::scenario::Answers;
@@ -61,18 +60,18 @@ enum Damage {
 }
 
 fn engine(root: &Path, state: &Path) -> Engine {
+    engine_with(root, state, TableEmbedder.into())
+}
+
+pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvider) -> Engine {
     let name = String::new;
     let config = EngineConfig {
         root: root.to_owned(),
         state_dir: state.to_owned(),
-        policy: PolicyConfig::default(),
-        gitignore: true,
+        rules: IngestRules { archives: None, ..IngestRules::default() },
         watch: false,
         threads: 1,
-        chunking: ChunkOptions::default(),
         reader: Arc::new(InProcess::default()),
-        pdf: true,
-        archives: None,
         oversample: 5,
         weights: engine::Weights::default(),
         generate_answer: true,
@@ -84,13 +83,13 @@ fn engine(root: &Path, state: &Path) -> Engine {
             stt_model: name(),
             chat: name(),
         },
-        metrics: Arc::new(Metrics::default()),
+        clock: Arc::new(SystemClock),
         read_only: false,
     };
-    Engine::open(config, Arc::new(TableEmbedder)).unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, embedding).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
-fn index(engine: &Engine, mode: IndexMode) {
+pub(super) fn index(engine: &Engine, mode: IndexMode) {
     let quiet: EventSink = Arc::new(|_| {});
     engine.index_now(mode, quiet).unwrap_or_else(|error| panic!("{mode}: {error}"));
 }
@@ -105,7 +104,8 @@ fn answers(engine: &Engine, queries: &[String]) -> Result<Vec<String>, String> {
     for text in queries {
         let filter = Filter::default();
         let query = Query { text: text.clone(), k: 20, index: IndexChoice::Both, filter };
-        let found = runtime.block_on(engine.search(&call, query)).map_err(|failure| failure.to_string())?;
+        let found =
+            runtime.block_on(engine.search(&call, query.into())).map_err(|failure| failure.to_string())?;
         answers.push(format!("{:?}", found.hits));
     }
     Ok(answers)

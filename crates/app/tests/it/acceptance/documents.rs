@@ -1,4 +1,4 @@
-//! Documents whose text has to be dug out, honest and hostile.
+//! Documents whose text has to be extracted, honest and hostile.
 
 use serde_json::json;
 use testkit::build::{file, paragraphs as docx, text_pages as pdf, zip};
@@ -45,6 +45,37 @@ fn documents_are_found_cited_and_opened() {
     let beyond =
         server.client(Era::Modern).call("dir2mcp.open_file", json!({ "rel_path": "report.pdf", "page": 3 }));
     assert_eq!(beyond.code(), Some("INVALID_RANGE"));
+}
+
+/// Extracting takes a child process, which stays for the next document: its absence tells that none was extracted.
+#[test]
+fn a_document_is_opened_from_what_was_extracted() {
+    let folder = Folder::empty();
+    folder.write("report.pdf", pdf(&["The lighthouse was built in 1893.", "The windmill turns."]));
+    folder.write("letters.zip", zip(&[file("may/letter.docx", docx(&["The zeppelin arrives."]))]));
+    let server = program(&folder).env("DIR2MCP_INGEST_WATCH", "false").serve(&[]);
+    server.wait_indexed();
+    let open = |path: &str| {
+        let opened = server.expect("dir2mcp.open_file", json!({ "rel_path": path }));
+        opened["content"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(children(server.id()), 0);
+    assert_eq!(open("report.pdf"), "The lighthouse was built in 1893.");
+    assert_eq!(children(server.id()), 0, "it was extracted again");
+    folder.write("report.pdf", pdf(&["The lighthouse was built in 1894."]));
+    assert!(open("report.pdf").ends_with("The lighthouse was built in 1894."));
+    assert_eq!(children(server.id()), 1, "another content was not extracted");
+    // A member has to be unpacked, by a child.
+    assert_eq!(open("letters.zip/may/letter.docx"), "The zeppelin arrives.");
+}
+
+fn children(id: u32) -> usize {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+    let children = |thread: std::io::Result<std::fs::DirEntry>| {
+        let list = std::fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default();
+        list.split_whitespace().count()
+    };
+    threads.map(children).sum()
 }
 
 #[test]

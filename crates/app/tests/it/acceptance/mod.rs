@@ -19,6 +19,7 @@ mod indexing;
 mod load;
 mod model_view;
 mod ranking;
+mod remote_embedder;
 mod repo;
 mod roundtrip;
 mod secrets;

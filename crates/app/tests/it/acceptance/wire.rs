@@ -1,10 +1,9 @@
 //! HTTP and JSON-RPC: statuses, headers, sessions, and bodies that nobody should send.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use testkit::{
-    Client, Era, Folder, LEGACY, MODERN, Request, Response, Server, initialize_params, modern_meta,
+    Client, Era, Folder, HttpClient, LEGACY, MODERN, Request, Response, Server, initialize_params,
+    modern_meta,
 };
 
 use super::{program, serve};
@@ -136,36 +135,40 @@ fn d120_d122_unknown_and_missing_sessions() {
     assert_ne!(client.session, Some(session), "an old id came back");
 }
 
-/// Opens a session, leaves it alone for longer than the configured limit, and returns the answer to its next request.
-fn late(config: &str, keep_busy: bool) -> Response {
-    let folder = Folder::from(&format!("//- .dir2mcp.yaml\nversion: 1\nserver:\n{config}"));
-    let server = program(&folder).serve(&[]);
-    let mut client = server.client(Era::Legacy);
-    for _ in 0..10 {
-        server.idle(Duration::from_millis(50));
-        if keep_busy {
-            let message = client.message("ping", json!({}));
-            let response = client.connection.send(&client.envelope(&message)).unwrap();
-            if response.status != 200 {
-                return response;
-            }
-        }
-    }
-    let message = client.message("tools/list", json!({}));
+/// The answer to the next request of a session.
+fn ping(client: &mut HttpClient) -> Response {
+    let message = client.message("ping", json!({}));
     client.connection.send(&client.envelope(&message)).unwrap()
 }
 
 #[test]
 fn d118_d121_a_session_expires_by_inactivity() {
-    let response = late("  session_inactivity_timeout: \"50ms\"\n", false);
+    let folder =
+        Folder::from("//- .dir2mcp.yaml\nversion: 1\nserver:\n  session_inactivity_timeout: \"50ms\"\n");
+    let log = folder.outside().join("server.log");
+    let server = program(&folder).flag("--log-file").flag(&log).serve(&[]);
+    let mut client = server.client(Era::Legacy);
+    // Asking would keep it alive, so the log tells when its time is over.
+    server.poll("the end of the session", |_| {
+        std::fs::read_to_string(&log).is_ok_and(|log| log.contains("session ended")).then_some(())
+    });
+    let response = ping(&mut client);
     assert_eq!(response.status, 404, "{}", response.text());
     assert_eq!(response.header("x-mcp-session-expired"), Some("inactivity"));
 }
 
 #[test]
 fn d119_d121_a_session_expires_by_age() {
-    let config = "  session_inactivity_timeout: \"100ms\"\n  session_max_lifetime: \"300ms\"\n";
-    let response = late(config, true);
+    let folder = Folder::from(
+        "//- .dir2mcp.yaml\nversion: 1\nserver:\n  session_inactivity_timeout: \"2s\"\n  session_max_lifetime: \"2s\"\n",
+    );
+    let server = program(&folder).serve(&[]);
+    let mut client = server.client(Era::Legacy);
+    assert_eq!(ping(&mut client).status, 200);
+    let response = server.poll("the end of the session", |_| {
+        let response = ping(&mut client);
+        (response.status != 200).then_some(response)
+    });
     assert_eq!(response.status, 404, "{}", response.text());
     assert_eq!(response.header("x-mcp-session-expired"), Some("max-lifetime"));
 }

@@ -2,6 +2,8 @@
 
 mod tag;
 
+use std::ops::Range;
+
 use encoding_rs::Encoding;
 
 use self::tag::{Tag, is_block, is_void, raw};
@@ -90,38 +92,28 @@ impl Page {
         }
         text
     }
-
-    fn len(&self) -> usize {
-        let cells = |rows: &Vec<Row>| rows.iter().flatten().map(String::len).sum();
-        let of = |piece: &Piece| match piece {
-            Piece::Heading(_, text) | Piece::Paragraph(text) | Piece::Item(_, text) | Piece::Code(text) => {
-                text.len()
-            }
-            Piece::Table(rows) => cells(rows),
-        };
-        self.pieces.iter().map(of).sum()
-    }
 }
 
 /// Reads a page. Where a `main` element holds most of the text, the rest is furniture.
 pub(super) fn convert(html: &str, meter: &Meter) -> Outcome<Page> {
-    let whole = Converter::new(meter).run(html)?;
-    let Some(main) = main_part(html) else { return Ok(whole) };
-    let mut part = Converter::new(meter).run(main)?;
-    if part.len() * 2 < whole.len() {
-        return Ok(whole);
+    let (mut page, main) = Converter::new(meter).run(html)?;
+    if let Some(main) = main
+        && length(&page.pieces[main.clone()]) * 2 >= length(&page.pieces)
+    {
+        page.pieces = page.pieces.drain(main).collect();
     }
-    part.title = whole.title;
-    Ok(part)
+    Ok(page)
 }
 
-fn main_part(html: &str) -> Option<&str> {
-    let lower = html.to_ascii_lowercase();
-    let start = lower.match_indices("<main").map(|(at, _)| at).find(|at| {
-        lower.as_bytes().get(at + 5).is_some_and(|next| next.is_ascii_whitespace() || *next == b'>')
-    })?;
-    let end = lower.rfind("</main").filter(|end| *end > start)?;
-    Some(&html[start..end])
+/// How much text there is.
+fn length(pieces: &[Piece]) -> usize {
+    let of = |piece: &Piece| match piece {
+        Piece::Heading(_, text) | Piece::Paragraph(text) | Piece::Item(_, text) | Piece::Code(text) => {
+            text.len()
+        }
+        Piece::Table(rows) => rows.iter().flatten().map(String::len).sum(),
+    };
+    pieces.iter().map(of).sum()
 }
 
 struct Converter<'m> {
@@ -135,6 +127,8 @@ struct Converter<'m> {
     pre: usize,
     links: Vec<(usize, String)>,
     tables: Vec<(Vec<Row>, Row, bool)>,
+    /// The pieces within the `main` element: where it began first and ended last.
+    main: (Option<usize>, Option<usize>),
     /// Elements that were found not to end; looking again for each of them would take the square of the time.
     endless: Vec<String>,
 }
@@ -151,11 +145,13 @@ impl<'m> Converter<'m> {
             pre: 0,
             links: Vec::new(),
             tables: Vec::new(),
+            main: (None, None),
             endless: Vec::new(),
         }
     }
 
-    fn run(mut self, html: &str) -> Outcome<Page> {
+    /// The page, and which of its pieces are the main ones.
+    fn run(mut self, html: &str) -> Outcome<(Page, Option<Range<usize>>)> {
         let mut rest = html;
         while !rest.is_empty() {
             self.meter.spend(1)?;
@@ -186,7 +182,11 @@ impl<'m> Converter<'m> {
             rows.push(row);
             self.page.pieces.push(Piece::Table(rows));
         }
-        Ok(self.page)
+        let main = match self.main {
+            (Some(start), Some(end)) => Some(start..end),
+            _ => None,
+        };
+        Ok((self.page, main))
     }
 
     /// Handles a tag and gives what follows it, or what follows its element if that is left out.
@@ -287,6 +287,15 @@ impl<'m> Converter<'m> {
                 self.end_cell();
                 if let Some((.., open)) = self.tables.last_mut() {
                     *open = !closing;
+                }
+            }
+            ("main", closing) => {
+                self.end_block();
+                let at = self.page.pieces.len();
+                match self.main {
+                    (None, _) if !closing => self.main = (Some(at), None),
+                    (Some(start), _) if closing => self.main = (Some(start), Some(at)),
+                    _ => {}
                 }
             }
             _ if is_block(name) => self.end_block(),

@@ -90,7 +90,7 @@ impl<'h> Tag<'h> {
     }
 }
 
-/// What stands before `</name`, and what follows that tag.
+/// The text before `</name`, and what follows that tag.
 pub(super) fn raw<'h>(rest: &'h str, name: &str) -> (&'h str, &'h str) {
     let bytes = rest.as_bytes();
     for at in memchr::memmem::find_iter(bytes, "</") {
@@ -148,7 +148,6 @@ pub(super) fn is_block(name: &str) -> bool {
             | "hr"
             | "html"
             | "legend"
-            | "main"
             | "option"
             | "p"
             | "section"

@@ -22,6 +22,11 @@ pub(super) struct CMap {
 const MOST: usize = 200_000;
 
 impl CMap {
+    /// The map under which codes of two bytes are characters.
+    pub(super) fn identity() -> CMap {
+        CMap { ranges: vec![(0x20, 0xFFFF, [0x20].into())], ..CMap::default() }
+    }
+
     pub(super) fn parse(bytes: &[u8], meter: &Meter) -> Outcome<CMap> {
         let mut map = CMap::default();
         let mut lexer = Lexer::new(bytes, 0);

@@ -18,6 +18,9 @@ pub(super) struct Glyph {
     pub(super) start: (f32, f32),
     pub(super) end: (f32, f32),
     pub(super) size: f32,
+    /// Which way its line runs, in degrees from 0 to 359: 0 is to the right, 90 is up. Text that leans by less than
+    /// [`STRAIGHT`] degrees is straight.
+    pub(super) angle: u16,
     /// Its part of [`Shown::text`].
     pub(super) text: Range<u32>,
 }
@@ -62,6 +65,15 @@ impl Matrix {
         (a * x + c * y + e, b * x + d * y + f)
     }
 
+    /// The lower left corner of what a rectangle becomes.
+    pub(super) fn corner(&self, [left, bottom, right, top]: [f64; 4]) -> (f64, f64) {
+        let corners = [(left, bottom), (right, bottom), (left, top), (right, top)];
+        corners
+            .iter()
+            .map(|(x, y)| self.apply(*x, *y))
+            .fold((f64::INFINITY, f64::INFINITY), |(left, bottom), (x, y)| (left.min(x), bottom.min(y)))
+    }
+
     pub(super) fn of(object: &Object) -> Option<Matrix> {
         let numbers: Vec<f64> = object.array()?.iter().filter_map(Object::number).collect();
         Some(Matrix(numbers.try_into().ok()?))
@@ -91,7 +103,7 @@ pub(super) struct Interpreter<'f, 'a> {
     line: Matrix,
     /// The spacing of letters is another than the text before had.
     respaced: bool,
-    /// Texts that stand for what is shown, from nested marks; `Some("")` once the text is given.
+    /// Texts that replace what is shown, from nested marks; `Some("")` once the text is given.
     actual: Vec<Option<String>>,
     pub(super) shown: Shown,
 }
@@ -100,8 +112,10 @@ pub(super) struct Interpreter<'f, 'a> {
 const MOST_FORMS: u32 = 12;
 const MOST_SAVED: usize = 512;
 const MOST_GLYPHS: usize = 2_000_000;
-/// What is left of a blank, in sizes of the font, where it is none.
+/// A blank that moves the text by less than this, in sizes of the font, separates no words.
 const NO_BLANK: f64 = 0.08;
+/// Scanned pages lie askew by a few degrees.
+const STRAIGHT: f64 = 10.0;
 
 impl<'f, 'a> Interpreter<'f, 'a> {
     pub(super) fn new(file: &'f File<'a>, fonts: &'f mut Fonts, ctm: Matrix) -> Interpreter<'f, 'a> {
@@ -349,6 +363,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
         let [a, b, c, d, ..] = device.0;
         let height = (size * c.hypot(d)).abs();
         let stretch = a.hypot(b);
+        let angle = if font.vertical { angle(-c, -d) } else { angle(a * size * scale, b * size * scale) };
         let mut x = 0.0;
         let mut y = 0.0;
         // Ghostscript writes the end of one word and the beginning of the next with the blank as their spacing.
@@ -390,11 +405,12 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                         start: (start.0 as f32, start.1 as f32),
                         end: (end.0 as f32, end.1 as f32),
                         size: if height > 0.0 { height } else { size.abs() * stretch } as f32,
+                        angle,
                         text: from..shown.text.len() as u32,
                     });
                 }
                 Some(_) => {
-                    // A part of what its neighbour stands for: that reaches to here.
+                    // A part of the glyph before it, which reaches to here.
                     if let Some(last) = shown.glyphs.last_mut() {
                         last.end = (end.0 as f32, end.1 as f32);
                     }
@@ -408,6 +424,15 @@ impl<'f, 'a> Interpreter<'f, 'a> {
         }
         Ok(())
     }
+}
+
+/// The direction of a vector, in whole degrees.
+fn angle(x: f64, y: f64) -> u16 {
+    let degrees = y.atan2(x).to_degrees();
+    let straight = (degrees / 90.0).round() * 90.0;
+    let degrees = if (degrees - straight).abs() < STRAIGHT { straight } else { degrees };
+    // A vector that is not a number points right.
+    (degrees.round() as i32).rem_euclid(360) as u16
 }
 
 /// Goes past an image in the stream: `BI … ID bytes EI`.

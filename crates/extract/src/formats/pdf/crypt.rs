@@ -24,7 +24,8 @@ enum Method {
 #[derive(Debug)]
 pub(super) struct Crypt {
     key: Vec<u8>,
-    method: Method,
+    streams: Method,
+    strings: Method,
 }
 
 impl Crypt {
@@ -36,13 +37,13 @@ impl Crypt {
         let number = |key: &str| encrypt.get(key).and_then(Object::integer);
         let version = number("V").unwrap_or(0);
         let revision = number("R")?;
-        let method = match version {
-            1..=3 => Method::Rc4,
-            4 | 5 => stream_method(encrypt)?,
+        let (streams, strings) = match version {
+            1..=3 => (Method::Rc4, Method::Rc4),
+            4 | 5 => (method(encrypt, "StmF")?, method(encrypt, "StrF")?),
             _ => return None,
         };
         if version == 5 {
-            return Some(Crypt { key: key_256(encrypt, revision)?, method });
+            return Some(Crypt { key: key_256(encrypt, revision)?, streams, strings });
         }
         let bits =
             if version == 1 { 40 } else { number("Length").unwrap_or(if version == 4 { 128 } else { 40 }) };
@@ -51,10 +52,20 @@ impl Crypt {
         let length = usize::try_from(bits / 8).ok()?.clamp(5, 16);
         let length = if version == 4 { 16 } else { length };
         let key = key_128(encrypt, id, revision, length)?;
-        Some(Crypt { key, method })
+        Some(Crypt { key, streams, strings })
     }
 
-    pub(super) fn decrypt(&self, bytes: &[u8], number: u32, generation: u16) -> Vec<u8> {
+    /// The bytes of a stream, which is an object of its own.
+    pub(super) fn stream(&self, bytes: &[u8], number: u32, generation: u16) -> Vec<u8> {
+        self.decrypt(self.streams, bytes, number, generation)
+    }
+
+    /// The bytes of a string within an object.
+    pub(super) fn string(&self, bytes: &[u8], number: u32, generation: u16) -> Vec<u8> {
+        self.decrypt(self.strings, bytes, number, generation)
+    }
+
+    fn decrypt(&self, method: Method, bytes: &[u8], number: u32, generation: u16) -> Vec<u8> {
         let object_key = |salt: &[u8]| {
             let mut hash = Md5::new();
             hash.update(&self.key);
@@ -63,7 +74,7 @@ impl Crypt {
             hash.update(salt);
             hash.finalize()[..(self.key.len() + 5).min(16)].to_vec()
         };
-        match self.method {
+        match method {
             Method::None => bytes.to_vec(),
             Method::Rc4 => rc4(&object_key(b""), bytes),
             Method::Aes128 => match Aes128::new_from_slice(&object_key(b"sAlT")) {
@@ -78,8 +89,9 @@ impl Crypt {
     }
 }
 
-fn stream_method(encrypt: &Dict) -> Option<Method> {
-    let Some(name) = encrypt.get("StmF").and_then(Object::name) else { return Some(Method::None) };
+/// How streams or strings are encrypted, by the key that says so.
+fn method(encrypt: &Dict, key: &str) -> Option<Method> {
+    let Some(name) = encrypt.get(key).and_then(Object::name) else { return Some(Method::None) };
     let filters = encrypt.get("CF").and_then(Object::dict);
     let filter = filters.and_then(|filters| filters.get(std::str::from_utf8(name).ok()?));
     Some(match filter.and_then(Object::dict).and_then(|filter| filter.get("CFM")).and_then(Object::name) {

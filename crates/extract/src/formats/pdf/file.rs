@@ -32,7 +32,7 @@ pub(super) struct File<'a> {
     crypt: RefCell<Option<Crypt>>,
 }
 
-/// What stands between the file and its text.
+/// Whether a password is needed for the text.
 #[derive(Debug, PartialEq)]
 pub(super) enum Locked {
     No,
@@ -91,10 +91,6 @@ impl<'a> File<'a> {
             }
             None => Ok(Locked::ByPassword),
         }
-    }
-
-    pub(super) fn is_encrypted(&self) -> bool {
-        self.trailer.borrow().get("Encrypt").is_some()
     }
 
     /// The catalog.
@@ -184,7 +180,11 @@ impl<'a> File<'a> {
         if !lexer.word("obj") || wanted.is_some_and(|wanted| u64::from(wanted) != number) {
             return Ok(None);
         }
-        let Some(object) = lexer.object() else { return Ok(None) };
+        let Some(mut object) = lexer.object() else { return Ok(None) };
+        let generation = u16::try_from(generation).unwrap_or(0);
+        if let (Some(crypt), Ok(number)) = (&*self.crypt.borrow(), u32::try_from(number)) {
+            object.change_strings(&mut |string| crypt.string(string, number, generation));
+        }
         let Object::Dict(dict) = object else { return Ok(Some(object)) };
         if !lexer.word("stream") {
             return Ok(Some(Object::Dict(dict)));
@@ -213,7 +213,7 @@ impl<'a> File<'a> {
             dict,
             range: start..end,
             number: u32::try_from(number).unwrap_or(0),
-            generation: u16::try_from(generation).unwrap_or(0),
+            generation,
         }))))
     }
 
@@ -245,7 +245,7 @@ impl<'a> File<'a> {
         let is_plain = stream.dict.get("Type").is_some_and(|kind| kind.is_name("XRef"))
             || filters.first().is_some_and(|(name, _)| name == b"Crypt");
         let raw = match &*self.crypt.borrow() {
-            Some(crypt) if !is_plain => Cow::Owned(crypt.decrypt(raw, stream.number, stream.generation)),
+            Some(crypt) if !is_plain => Cow::Owned(crypt.stream(raw, stream.number, stream.generation)),
             _ => Cow::Borrowed(raw),
         };
         filter::decode(raw, &filters, self.meter)

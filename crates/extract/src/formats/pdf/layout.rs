@@ -1,10 +1,16 @@
 //! From characters on a page to text in reading order: words, lines, columns, paragraphs.
 
+use std::collections::BTreeMap;
+
+use super::accents::{accented, is_accent};
 use super::content::{Glyph, Shown};
+use super::right_to_left::{runs_left, to_logical};
 use super::strings::{push_line, push_plain};
 
-/// A blank is as wide as this, in sizes of the font, at least.
-const BLANK: f32 = 0.13;
+/// A gap without a blank in it separates words if it is as wide as this, in sizes of the font.
+const BLANK: f32 = 0.1;
+/// A blank separates words if this part of it is left between them: some are drawn over the letters of a word.
+const SHOWN_BLANK: f32 = 0.02;
 /// Wider gaps cut a line in two: a gutter, or cells of a table.
 const GAP: f32 = 1.1;
 /// The same where something else was shown between the two.
@@ -29,11 +35,16 @@ struct Piece {
     shown: (usize, usize),
 }
 
-/// The text of a page.
+/// The text of a page: the upright lines first, then those that run another way.
 pub(super) fn text(shown: &Shown) -> String {
+    let mut by_angle: BTreeMap<(bool, u16), Vec<&Glyph>> = BTreeMap::new();
+    for glyph in shown.glyphs.iter().filter(|glyph| glyph.size > 0.0 && glyph.start.0.is_finite()) {
+        by_angle.entry((glyph.angle % 90 != 0, glyph.angle)).or_default().push(glyph);
+    }
+    let is_right_to_left = runs_right_to_left(&shown.text);
     let mut out = String::new();
-    for direction in 0..4 {
-        let pieces = pieces(shown, direction);
+    for ((_, angle), glyphs) in by_angle {
+        let pieces = pieces(shown, &glyphs, &View::along(angle));
         if pieces.is_empty() {
             continue;
         }
@@ -41,62 +52,105 @@ pub(super) fn text(shown: &Shown) -> String {
             out.push_str("\n\n");
         }
         let lines = lines(pieces);
-        let mut page = Page { out: String::new(), last: None };
+        let mut page = Page { out: String::new(), last: None, is_right_to_left };
         page.order(lines, 0);
         out.push_str(&page.out);
     }
     out
 }
 
-/// Which way a character runs: 0 right, 1 up, 2 left, 3 down.
-fn direction(glyph: &Glyph) -> u8 {
-    let (x, y) = (glyph.end.0 - glyph.start.0, glyph.end.1 - glyph.start.1);
-    match x.abs() >= y.abs() {
-        true if x >= 0.0 => 0,
-        true => 2,
-        false if y > 0.0 => 1,
-        false => 3,
+/// Whether most letters belong to a script that runs from right to left.
+fn runs_right_to_left(text: &str) -> bool {
+    if text.is_ascii() {
+        return false;
     }
+    let (left, all) = text
+        .chars()
+        .filter(|character| character.is_alphabetic())
+        .fold((0usize, 0usize), |(left, all), character| (left + usize::from(runs_left(character)), all + 1));
+    left * 2 > all
 }
 
-/// A point as the reader who turns the page sees it: along the line, and down the page.
-fn turned((x, y): (f32, f32), direction: u8) -> (f32, f32) {
-    match direction {
-        0 => (x, -y),
-        1 => (y, x),
-        2 => (-x, y),
-        _ => (-y, -x),
+/// The page as someone sees it who turns it until the lines of one angle are upright.
+struct View {
+    cosine: f32,
+    sine: f32,
+}
+
+impl View {
+    fn along(angle: u16) -> View {
+        let (cosine, sine) = match angle {
+            0 => (1.0, 0.0),
+            90 => (0.0, 1.0),
+            180 => (-1.0, 0.0),
+            270 => (0.0, -1.0),
+            other => {
+                let radians = f32::from(other).to_radians();
+                (radians.cos(), radians.sin())
+            }
+        };
+        View { cosine, sine }
+    }
+
+    /// Along the line, and down the page.
+    fn turn(&self, (x, y): (f32, f32)) -> (f32, f32) {
+        (x * self.cosine + y * self.sine, x * self.sine - y * self.cosine)
+    }
+
+    /// A letter and an accent as one character, if the accent is shown over or under the letter.
+    fn joins(&self, shown: &Shown, letter: &Glyph, accent: &Glyph) -> Option<char> {
+        let ((left, y), (right, _)) = (self.turn(letter.start), self.turn(letter.end));
+        let ((from, accent_y), (to, _)) = (self.turn(accent.start), self.turn(accent.end));
+        let is_over =
+            (left..right).contains(&((from + to) / 2.0)) && (y - accent_y).abs() < 0.5 * letter.size;
+        if is_over { accented(shown.part(letter), shown.part(accent)) } else { None }
     }
 }
 
 /// Characters joined into pieces of lines, in the order of showing.
-fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
-    let glyphs: Vec<&Glyph> = shown
-        .glyphs
-        .iter()
-        .filter(|glyph| direction(glyph) == wanted && glyph.size > 0.0 && glyph.start.0.is_finite())
-        .collect();
-    let again = shown_again(&glyphs, shown, wanted);
+fn pieces(shown: &Shown, glyphs: &[&Glyph], view: &View) -> Vec<Piece> {
+    let again = shown_again(glyphs, shown, view);
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut blank = false;
-    for (glyph, again) in glyphs.iter().zip(again) {
+    let mut blank: Option<f32> = None;
+    let mut letter: Option<&Glyph> = None;
+    let mut accent: Option<&Glyph> = None;
+    for (index, (glyph, again)) in glyphs.iter().zip(again).enumerate() {
         let text = shown.part(glyph);
         if text.trim().is_empty() {
-            blank = true;
+            blank = Some((view.turn(glyph.end).0 - view.turn(glyph.start).0).max(0.0));
+            letter = None;
             continue;
         }
         if again {
             continue;
         }
-        let (left, y) = turned(glyph.start, wanted);
-        let (right, _) = turned(glyph.end, wanted);
+        if is_accent(text) {
+            if glyphs.get(index + 1).is_some_and(|next| view.joins(shown, next, glyph).is_some()) {
+                accent = Some(glyph);
+                continue;
+            }
+            if let Some(joined) = letter.and_then(|letter| view.joins(shown, letter, glyph))
+                && let Some(last) = pieces.last_mut()
+            {
+                last.text.pop();
+                last.text.push(joined);
+                continue;
+            }
+        }
+        letter = Some(glyph);
+        let joined = accent.take().and_then(|accent| view.joins(shown, glyph, accent)).map(String::from);
+        let text = joined.as_deref().unwrap_or(text);
+        let (left, y) = view.turn(glyph.start);
+        let (right, _) = view.turn(glyph.end);
         let size = glyph.size;
         if let Some(last) = pieces.last_mut() {
             let larger = size.max(last.size);
             let gap = left - last.right;
             // Back within the line is a letter set over another, or an accent.
             if (y - last.y).abs() < SAME_LINE * larger && gap > -0.5 * larger && gap < OWN_GAP * larger {
-                if (blank || gap > BLANK * larger.min(size * 1.5)) && !last.text.ends_with(' ') {
+                let by_gap = BLANK * larger.min(size * 1.5);
+                let least = blank.map_or(by_gap, |width| by_gap.min(SHOWN_BLANK * width - f32::EPSILON));
+                if gap > least && !last.text.ends_with(' ') {
                     last.text.push(' ');
                 }
                 push_plain(&mut last.text, text);
@@ -104,7 +158,7 @@ fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
                 if size > last.size {
                     (last.size, last.y) = (size, y);
                 }
-                blank = false;
+                blank = None;
                 continue;
             }
         }
@@ -112,18 +166,18 @@ fn pieces(shown: &Shown, wanted: u8) -> Vec<Piece> {
         let mut piece = Piece { left, right, y, size, text: String::new(), shown: (when, when) };
         push_plain(&mut piece.text, text);
         pieces.push(piece);
-        blank = false;
+        blank = None;
     }
     pieces
 }
 
 /// Which characters were shown before at the same place: bold letters made by showing them twice, and shadows. One
 /// alone is chance, as where a text runs into the next column.
-fn shown_again(glyphs: &[&Glyph], shown: &Shown, wanted: u8) -> Vec<bool> {
+fn shown_again(glyphs: &[&Glyph], shown: &Shown, view: &View) -> Vec<bool> {
     let mut places: Vec<(i32, char, i32, usize)> = Vec::with_capacity(glyphs.len());
     for (index, glyph) in glyphs.iter().enumerate() {
         let cell = glyph.size * 0.1;
-        let (x, y) = turned(glyph.start, wanted);
+        let (x, y) = view.turn(glyph.start);
         let character = shown.part(glyph).chars().next().unwrap_or(' ');
         places.push(((y / cell).round() as i32, character, (x / cell).round() as i32, index));
     }
@@ -144,7 +198,7 @@ fn shown_again(glyphs: &[&Glyph], shown: &Shown, wanted: u8) -> Vec<bool> {
     again
 }
 
-/// Pieces that stand beside each other with no more than a blank between them are one.
+/// Pieces beside each other with no more than a blank between them are one.
 fn lines(mut pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.sort_by(|a, b| a.y.total_cmp(&b.y));
     let mut rows: Vec<Vec<Piece>> = Vec::new();
@@ -194,6 +248,7 @@ struct Page {
     out: String,
     /// The last line written: its baseline and its size.
     last: Option<(f32, f32)>,
+    is_right_to_left: bool,
 }
 
 impl Page {
@@ -201,7 +256,7 @@ impl Page {
     fn order(&mut self, lines: Vec<Piece>, depth: u32) {
         let gutter = if depth < MOST_CUTS { gutter(&lines) } else { None };
         let Some(gutter) = gutter else { return self.rows(lines) };
-        // What reaches over the gutter stands above or below the columns.
+        // What reaches over the gutter is above or below the columns.
         let mut across: Vec<Piece> = Vec::new();
         let (mut left, mut right): (Vec<Piece>, Vec<Piece>) = (Vec::new(), Vec::new());
         for line in lines {
@@ -228,9 +283,10 @@ impl Page {
             both.sort_by(|a, b| a.y.total_cmp(&b.y));
             return self.rows(both);
         }
-        self.order(left, depth + 1);
+        let (first, second) = if self.is_right_to_left { (right, left) } else { (left, right) };
+        self.order(first, depth + 1);
         self.last = None;
-        self.order(right, depth + 1);
+        self.order(second, depth + 1);
         self.last = None;
     }
 
@@ -255,13 +311,17 @@ impl Page {
                 }
                 text.push_str(cell.text.trim());
             }
+            if !text.is_ascii() {
+                let lines: Vec<String> = text.lines().map(to_logical).collect();
+                text = lines.join("\n");
+            }
             let (top, size) = (first.first_y, first.last.size);
             let apart = self.last.is_none_or(|(y, before)| {
                 let step = top - y;
                 step > 1.7 * before.max(size) || step < 0.0 || size > 1.25 * before || before > 1.25 * size
             });
             if apart && !self.out.is_empty() {
-                // A word may be cut between two columns, or between lines that stand far apart.
+                // A word may be cut between two columns, or between lines that are far apart.
                 let goes_on = self.out.ends_with('-') && text.starts_with(char::is_lowercase);
                 if !goes_on {
                     self.out.push_str("\n\n");

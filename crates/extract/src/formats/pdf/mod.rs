@@ -1,13 +1,21 @@
 //! PDF: the text layer, page by page. No pictures are decoded, nothing is run, nothing outside is asked.
 
+mod accents;
+mod cff;
 mod cmap;
+mod composite_font;
 mod content;
 mod crypt;
 mod file;
 mod filter;
 mod font;
+mod font_program;
+mod glyph_names;
 mod layout;
 mod object;
+mod predefined;
+mod right_to_left;
+mod simple_font;
 mod strings;
 mod tables;
 mod truetype;
@@ -18,13 +26,15 @@ use std::rc::Rc;
 use model::Pointer;
 
 use crate::diagnostic::Diagnostic;
-use crate::formats::old_office::encrypted;
 use crate::limits::{Limit, Meter};
-use crate::sink::{Halt, Outcome, Sink, broken};
+use crate::sink::{Halt, Outcome, Sink, broken, encrypted};
 use content::{Interpreter, Matrix, Shown};
 use file::{File, Locked, is_type};
 use font::Fonts;
 use object::{Dict, Object};
+
+/// Pages that may unpack to more than their share before the document is refused. Each costs 16 MiB or more.
+const MOST_TIGHT_PAGES: u32 = 16;
 
 pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
     let meter = sink.meter.clone();
@@ -40,9 +50,18 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
     sink.parts = u32::try_from(pages.len()).unwrap_or(u32::MAX);
     let mut fonts = Fonts::default();
     let mut empty = 0;
+    let mut tight = 0;
     for (index, page) in pages.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let shown = show(page, &file, &mut fonts);
+        // A page of equal lines may be packed as tightly as a bomb: it alone is left out, unless there are many.
+        if let Err(Halt::Limit(limit @ Limit::Ratio)) = shown
+            && tight < MOST_TIGHT_PAGES
+        {
+            tight += 1;
+            sink.note(Diagnostic::Stopped { limit });
+            continue;
+        }
         let Some(shown) = sink.tolerate(&format!("page {number}"), shown)? else { continue };
         if shown.unknown > 0 {
             sink.note(Diagnostic::UnknownGlyphs { page: number, count: shown.unknown });
@@ -51,6 +70,9 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
         empty += u32::from(text.trim().is_empty());
         let heading = text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
         sink.unit(Pointer::Page { page: number }, heading.as_deref(), &text)?;
+    }
+    if tight > 0 && sink.units.is_empty() {
+        return Err(Limit::Ratio.into());
     }
     if empty > 0 && !sink.units.is_empty() {
         let of = sink.parts;
@@ -63,9 +85,8 @@ fn title(file: &File<'_>, sink: &mut Sink) -> Outcome {
     let Some(info) = file.trailer.borrow().get("Info").cloned() else { return Ok(()) };
     let info = file.resolve(&info)?;
     let Some(info) = info.dict() else { return Ok(()) };
-    // The strings of an encrypted file are encrypted, too.
     if let Some(title) = file.value(info, "Title")?
-        && let Some(bytes) = title.string().filter(|_| !file.is_encrypted())
+        && let Some(bytes) = title.string()
     {
         sink.title(&strings::text_string(bytes));
     }
@@ -167,7 +188,7 @@ fn show(page: &Page, file: &File<'_>, fonts: &mut Fonts) -> Outcome<Shown> {
     annotations(dict, file, &mut interpreter, turned)?;
     let mut shown = interpreter.shown;
     if let Some([left, bottom, right, top]) = page.media.filter(|[l, b, r, t]| r - l > 1.0 && t - b > 1.0) {
-        // Text beside the page is not seen by anybody.
+        // Text outside of the page is not visible.
         let (one, other) = (turned.apply(left, bottom), turned.apply(right, top));
         let (low, high) =
             ((one.0.min(other.0), one.1.min(other.1)), (one.0.max(other.0), one.1.max(other.1)));
@@ -226,7 +247,10 @@ fn annotations(
         else {
             continue;
         };
-        let Some([own_left, own_bottom, ..]) = rectangle(&own, file)? else { continue };
+        let Some(own) = rectangle(&own, file)? else { continue };
+        let matrix = file.value(&stream.dict, "Matrix")?;
+        let (own_left, own_bottom) =
+            matrix.as_deref().and_then(Matrix::of).unwrap_or(Matrix::ONE).corner(own);
         let placed = Matrix([1.0, 0.0, 0.0, 1.0, left - own_left, bottom - own_bottom]);
         interpreter.restart(turned);
         interpreter.form_stream(stream, placed, &Dict::default(), 0)?;

@@ -82,6 +82,16 @@ impl Object {
             _ => None,
         }
     }
+
+    /// Replaces each string within the object. How deep that goes, the lexer has bounded.
+    pub(super) fn change_strings(&mut self, change: &mut impl FnMut(&[u8]) -> Vec<u8>) {
+        match self {
+            Object::String(bytes) => *bytes = change(bytes),
+            Object::Array(items) => items.iter_mut().for_each(|item| item.change_strings(change)),
+            Object::Dict(dict) => dict.0.iter_mut().for_each(|(_, value)| value.change_strings(change)),
+            _ => {}
+        }
+    }
 }
 
 /// Reads objects one after the other.

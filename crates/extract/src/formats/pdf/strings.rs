@@ -1,5 +1,6 @@
 //! Text strings of the file's structure, and the clean-up that shown text needs.
 
+use super::right_to_left::{push_letters, runs_left};
 use super::tables;
 
 /// A string in UTF-16, UTF-8 or the encoding of the specification.
@@ -22,11 +23,14 @@ pub(super) fn text_string(bytes: &[u8]) -> String {
     }
 }
 
-/// Ligatures as the letters they join.
+/// Adds the text of a glyph: ligatures as the letters they join, shapes as the letters they show.
 pub(super) fn push_plain(out: &mut String, text: &str) {
     if text.is_ascii() {
         out.push_str(text);
         return;
+    }
+    if text.chars().any(runs_left) {
+        return push_letters(out, text);
     }
     for character in text.chars() {
         match character {

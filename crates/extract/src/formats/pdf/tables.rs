@@ -1,6 +1,6 @@
 //! Encodings and widths of the fonts that every reader has, generated from their published tables.
 
-/// The characters of the codes 0 to 255; `\0` where there is none.
+/// The characters of the codes 0 to 255; `\0` for a code without a character.
 #[rustfmt::skip]
 pub(super) const STANDARD: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}',
@@ -27,7 +27,7 @@ pub(super) const STANDARD: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}',
 ];
 
-/// The characters of the codes 0 to 255; `\0` where there is none.
+/// The characters of the codes 0 to 255; `\0` for a code without a character.
 #[rustfmt::skip]
 pub(super) const WIN_ANSI: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}',
@@ -54,7 +54,7 @@ pub(super) const WIN_ANSI: &[char; 256] = &[
     '\u{fc}', '\u{fd}', '\u{fe}', '\u{ff}',
 ];
 
-/// The characters of the codes 0 to 255; `\0` where there is none.
+/// The characters of the codes 0 to 255; `\0` for a code without a character.
 #[rustfmt::skip]
 pub(super) const MAC_ROMAN: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}',
@@ -81,7 +81,7 @@ pub(super) const MAC_ROMAN: &[char; 256] = &[
     '\u{b8}', '\u{2dd}', '\u{2db}', '\u{2c7}',
 ];
 
-/// The characters of the codes 0 to 255; `\0` where there is none.
+/// The characters of the codes 0 to 255; `\0` for a code without a character.
 #[rustfmt::skip]
 pub(super) const SYMBOL: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}',
@@ -108,7 +108,7 @@ pub(super) const SYMBOL: &[char; 256] = &[
     '\u{f8fc}', '\u{f8fd}', '\u{f8fe}', '\u{0}',
 ];
 
-/// The characters of the codes 0 to 255; `\0` where there is none.
+/// The characters of the codes 0 to 255; `\0` for a code without a character.
 #[rustfmt::skip]
 pub(super) const ZAPF_DINGBATS: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}',
@@ -135,7 +135,7 @@ pub(super) const ZAPF_DINGBATS: &[char; 256] = &[
     '\u{27bc}', '\u{27bd}', '\u{27be}', '\u{0}',
 ];
 
-/// The characters of the codes 0 to 255; `\0` where there is none.
+/// The characters of the codes 0 to 255; `\0` for a code without a character.
 #[rustfmt::skip]
 pub(super) const PDF_DOC: &[char; 256] = &[
     '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}', '\u{0}',

@@ -8,7 +8,7 @@ mod tokenizer;
 
 use std::sync::OnceLock;
 
-use model::{EmbedError, Embedder, IndexKind};
+use model::{IndexKind, LocalEmbedder};
 
 use format::{DIMENSIONS, Table};
 
@@ -16,7 +16,7 @@ use format::{DIMENSIONS, Table};
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TableEmbedder;
 
-impl Embedder for TableEmbedder {
+impl LocalEmbedder for TableEmbedder {
     fn model(&self, _kind: IndexKind) -> &str {
         &format::NAME
     }
@@ -25,18 +25,14 @@ impl Embedder for TableEmbedder {
         DIMENSIONS
     }
 
-    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, _kind: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
         let table = table();
-        Ok(texts.iter().map(|text| table.embed(text, table.scales())).collect())
+        texts.iter().map(|text| table.embed(text, table.scales())).collect()
     }
 
-    fn embed_query(&self, _kind: IndexKind, text: &str) -> Result<Vec<f32>, EmbedError> {
+    fn embed_query(&self, _kind: IndexKind, text: &str) -> Vec<f32> {
         let table = table();
-        Ok(table.embed(text, table.query_scales()))
-    }
-
-    fn is_costly(&self) -> bool {
-        false
+        table.embed(text, table.query_scales())
     }
 }
 
@@ -94,8 +90,8 @@ mod tests {
 
     fn cosine(one: &str, other: &str) -> f32 {
         let embedder = TableEmbedder;
-        let query = embedder.embed_query(IndexKind::Code, one).unwrap();
-        let document = embedder.embed(IndexKind::Code, &[other]).unwrap().remove(0);
+        let query = embedder.embed_query(IndexKind::Code, one);
+        let document = embedder.embed(IndexKind::Code, &[other]).remove(0);
         query.iter().zip(document).map(|(x, y)| x * y).sum()
     }
 
@@ -110,8 +106,8 @@ mod tests {
     fn vectors_are_those_of_the_training_code() {
         let embedder = TableEmbedder;
         for each in golden() {
-            let document = embedder.embed(IndexKind::Text, &[&each.text]).unwrap().remove(0);
-            let query = embedder.embed_query(IndexKind::Text, &each.text).unwrap();
+            let document = embedder.embed(IndexKind::Text, &[&each.text]).remove(0);
+            let query = embedder.embed_query(IndexKind::Text, &each.text);
             for (ours, theirs) in [(document, each.document), (query, each.query)] {
                 let worst = ours.iter().zip(&theirs).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max);
                 assert!(worst < 1e-3, "{worst} off for {:?}", each.text);
@@ -138,7 +134,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_a_vector_of_unit_length_or_none(text in "(\\PC|[a-zA-Z]{1,60}|[\\x00-\\x7f]|\\s){0,40}") {
-            let vector = TableEmbedder.embed(IndexKind::Text, &[&text]).unwrap().remove(0);
+            let vector = TableEmbedder.embed(IndexKind::Text, &[&text]).remove(0);
             let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             prop_assert!(length == 0.0 || (length - 1.0).abs() < 1e-4, "{length}");
         }

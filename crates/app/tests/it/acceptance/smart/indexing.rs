@@ -3,7 +3,8 @@
 use serde_json::json;
 use testkit::{Client, Era, Folder};
 
-use super::{indexed, refused, served, smart};
+use super::super::program;
+use super::{found, indexed, refused, served, smart};
 
 fn numbers(answer: &serde_json::Value) -> (u64, u64, u64) {
     let number = |name: &str| answer[name].as_u64().unwrap();
@@ -31,6 +32,25 @@ fn s010_s011_case_30_counts_against_the_last_call() {
     assert_eq!(numbers(&indexed(&mut server, root)), (0, 3, 0));
     let full = server.expect("indexFolder", json!({ "root": root, "full": true }));
     assert_eq!(numbers(&full), (2, 1, 0), "everything anew");
+}
+
+/// The smart tools alone show what a `.gitignore` leaves out, the others do not: neither makes the other read again.
+#[test]
+fn c27_other_tools_have_their_own_rules_and_nothing_is_read_again() {
+    let folder = Folder::from("//- .gitignore\n*.log\n//- a.txt\npelican\n//- run.log\npelican\n");
+    let root = folder.path().to_str().unwrap();
+    program(&folder).index();
+    let mut server = smart(&folder);
+    indexed(&mut server, root);
+    let both = found(&mut server, &folder, json!({ "query": "pelican" }));
+    assert_eq!(both.len(), 2, "{both:?}");
+    drop(server);
+    let again = program(&folder).index();
+    assert!(again.output().contains("(0 read now"), "{}", again.output());
+    let mut server = smart(&folder);
+    assert_eq!(numbers(&indexed(&mut server, root)).0, 0);
+    let full = program(&folder).run(&["search", "pelican", "--json"]).expect(0);
+    assert!(!full.output().contains("run.log"), "{}", full.output());
 }
 
 #[test]

@@ -1,0 +1,336 @@
+//! One root that is open: its guard, its index and who writes it. The façade and the background work both use it.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use discover::WalkOptions;
+use index::{Access, Index, IndexError};
+use ingest::Counters;
+use model::{EmbeddingProvider, ErrorCode, Failure, IndexMode, Progress, RelPath};
+use policy::Guard;
+use retrieve::{QueryEmbedder, QueryVectors};
+use tokio::sync::watch;
+
+use crate::answers::Answers;
+use crate::corpus::{Corpus, read_corpus};
+use crate::embedding::EmbeddingThread;
+use crate::engine::{EngineConfig, EngineError};
+use crate::lock::{Attempt, WriterLock};
+use crate::open_file::Door;
+use crate::outliner::Outliner;
+use crate::state_dir;
+use crate::worker;
+
+/// How long a process that only reads trusts what it last read of the writer's progress.
+const FOREIGN_PROGRESS_AGE: Duration = Duration::from_millis(500);
+
+/// How long a reader waits for a writer's first commit, and how often it looks.
+const NEW_INDEX_WAIT: Duration = Duration::from_secs(5);
+const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
+
+/// What the façade and the background worker both use.
+pub(crate) struct Shared {
+    pub(crate) config: EngineConfig,
+    pub(crate) guard: Guard,
+    pub(crate) embedding: EmbeddingProvider,
+    query_embedder: QueryEmbedder,
+    pub(crate) embedding_thread: EmbeddingThread,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) stopping: AtomicBool,
+    /// A whole pass has ended, now or in an earlier life.
+    pub(crate) built: AtomicBool,
+    pub(crate) outliner: Outliner,
+    role: RwLock<Role>,
+    pub(crate) answers: Answers,
+    /// True while a job of this process runs; its end wakes those who wait for it.
+    running: watch::Sender<bool>,
+    foreign: Mutex<Option<(Instant, Progress)>>,
+    /// That an index could not be read was said.
+    told: std::sync::Once,
+}
+
+struct Role {
+    index: Arc<Index>,
+    /// Held while this process is the writer.
+    lock: Option<WriterLock>,
+    /// Who writes, when this process does not.
+    holder: String,
+}
+
+impl Shared {
+    /// Opens the index. Becomes the writer unless another process is, or only reading is wanted.
+    pub(crate) fn open(
+        config: EngineConfig,
+        guard: Guard,
+        embedding: EmbeddingProvider,
+    ) -> Result<Shared, EngineError> {
+        let role = if config.read_only {
+            state_dir::check(guard.root().path(), &config.state_dir)?;
+            let index = open_index(&config, &guard, &embedding, Access::Reader)?;
+            Role { index: Arc::new(index), lock: None, holder: String::new() }
+        } else {
+            state_dir::claim(guard.root().path(), &config.state_dir)?;
+            take_role(&config, &guard, &embedding)?
+        };
+        let counters = Arc::new(Counters::default());
+        counters.set_totals(&counted(&role.index)?);
+        let is_built = ingest::has_finished(&role.index)?;
+        Ok(Shared {
+            config,
+            guard,
+            query_embedder: QueryEmbedder::new(embedding.clone()),
+            embedding,
+            embedding_thread: EmbeddingThread::default(),
+            counters,
+            stopping: AtomicBool::new(false),
+            built: AtomicBool::new(is_built),
+            outliner: Outliner::default(),
+            role: RwLock::new(role),
+            answers: Answers::default(),
+            running: watch::Sender::new(false),
+            foreign: Mutex::new(None),
+            told: std::sync::Once::new(),
+        })
+    }
+
+    /// What is known of the process that writes the index; `None` when it is this one.
+    pub(crate) fn held_by(&self) -> Option<String> {
+        let role = self.role();
+        role.lock.is_none().then(|| role.holder.clone())
+    }
+
+    /// Says that a job begins: its counts start at nothing, and callers are not told that the index is complete.
+    pub(crate) fn start_job(&self, mode: IndexMode) {
+        self.counters.start(worker::job_id(self.config.clock.as_ref()), mode);
+        self.running.send_replace(true);
+    }
+
+    /// Goes on with the last job: a change that the watcher saw is part of it.
+    pub(crate) fn resume_job(&self) {
+        self.counters.resume();
+        self.running.send_replace(true);
+    }
+
+    pub(crate) fn finish_job(&self) {
+        self.counters.finish();
+        self.running.send_replace(false);
+    }
+
+    /// Changes to false when a job of this process ends.
+    pub(crate) fn running(&self) -> watch::Receiver<bool> {
+        self.running.subscribe()
+    }
+
+    pub(crate) fn index(&self) -> Arc<Index> {
+        let index = Arc::clone(&self.role().index);
+        // Only a reader's can be: the writer exchanges its own.
+        if index.is_superseded() { self.reopened(index) } else { index }
+    }
+
+    pub(crate) fn is_writer(&self) -> bool {
+        self.role().lock.is_some()
+    }
+
+    /// Says once in this process that an index could not be read.
+    pub(crate) fn tell_once(&self, tell: impl FnOnce()) {
+        self.told.call_once(tell);
+    }
+
+    /// False once the files of the state directory are no longer those that were opened: it was removed or emptied.
+    pub(crate) fn has_its_state(&self) -> bool {
+        match &self.role().lock {
+            Some(lock) => lock.is_current(&self.config.state_dir),
+            None => self.config.state_dir.is_dir(),
+        }
+    }
+
+    /// An empty index beside the present one, and where it is.
+    pub(crate) fn begin_rebuild(&self) -> Result<Index, IndexError> {
+        let dir = index::rebuild_dir(&self.config.state_dir)?;
+        open_index_in(dir, &self.config, &self.guard, &self.embedding, Access::Writer)
+    }
+
+    /// Puts the index that was built beside the present one in its place.
+    pub(crate) fn finish_rebuild(&self) -> Result<(), IndexError> {
+        let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+        role.index.retire();
+        index::install_rebuilt(&self.config.state_dir)?;
+        let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
+        role.index = Arc::new(index);
+        Ok(())
+    }
+
+    /// The writer has put another index in the place of the one that was opened.
+    fn reopened(&self, old: Arc<Index>) -> Arc<Index> {
+        let opened = match open_index(&self.config, &self.guard, &self.embedding, Access::Reader) {
+            Ok(index) => Arc::new(index),
+            Err(error) => {
+                tracing::warn!(%error, "the new index cannot be opened yet");
+                return old;
+            }
+        };
+        let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&role.index, &old) {
+            role.index = opened;
+        }
+        Arc::clone(&role.index)
+    }
+
+    /// Takes over from a writer that is gone. `false` while it is still there.
+    pub(crate) fn try_promote(&self) -> Result<bool, EngineError> {
+        let state = |source| EngineError::State { path: self.config.state_dir.clone(), source };
+        let Attempt::Held(lock) = WriterLock::try_acquire(&self.config.state_dir).map_err(state)? else {
+            return Ok(false);
+        };
+        let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
+        self.counters.set_totals(&counted(&index)?);
+        let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
+        *role = Role { index: Arc::new(index), lock: Some(lock), holder: String::new() };
+        Ok(true)
+    }
+
+    pub(crate) fn walk_options(&self) -> WalkOptions {
+        WalkOptions { gitignore: self.config.rules.gitignore, threads: self.config.threads }
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        if self.is_writer() {
+            return self.counters.progress();
+        }
+        let mut foreign = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*foreign {
+            Some((read, progress)) if read.elapsed() < FOREIGN_PROGRESS_AGE => progress.clone(),
+            _ => {
+                let progress = read_corpus(&self.config.state_dir)
+                    .map_or_else(|| self.counters.progress(), |corpus| corpus.indexing);
+                *foreign = Some((Instant::now(), progress.clone()));
+                progress
+            }
+        }
+    }
+
+    /// Takes the totals from the catalog again; the counters of single batches drift.
+    pub(crate) fn refresh_totals(&self) {
+        match self.index().counts() {
+            Ok(counts) => self.counters.set_totals(&counts),
+            Err(error) => tracing::warn!(%error, "the index could not be counted"),
+        }
+    }
+
+    /// Writes `corpus.json`; a failure is worth a warning, never the job.
+    pub(crate) fn write_corpus(&self) {
+        let written = self.index().counts().map_err(io::Error::other).and_then(|counts| {
+            let root = self.guard.root().path().display().to_string();
+            Corpus::new(&root, &counts, &self.config.models, self.counters.progress())
+                .write(&self.config.state_dir)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "corpus.json could not be written");
+        }
+    }
+
+    fn role(&self) -> std::sync::RwLockReadGuard<'_, Role> {
+        self.role.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The vectors of a question; waits for a provider no longer than a question may. For threads on which a call does its
+    /// work: they may block.
+    pub(crate) fn query_vectors(&self, text: &str) -> QueryVectors {
+        self.query_embedder
+            .local_vectors(text)
+            .unwrap_or_else(|| tokio::runtime::Handle::current().block_on(self.query_embedder.vectors(text)))
+    }
+
+    /// Fails where a file of the index was cut while it was read: an answer from it could be wrong. It is repaired within
+    /// seconds.
+    pub(crate) fn check_files(&self) -> Result<(), Failure> {
+        if !self.index().has_cut_files() {
+            return Ok(());
+        }
+        let message = "a file of the index was cut while it was used; it is being repaired, try again";
+        Err(Failure::new(ErrorCode::IndexNotReady, message))
+    }
+
+    /// The way to the texts of files.
+    pub(crate) fn door(&self) -> Door<'_> {
+        let config = &self.config;
+        let (reader, archives) = (config.reader.as_ref(), config.rules.archives);
+        Door { guard: &self.guard, reader, archives, index: self.index() }
+    }
+
+    /// Whether the current policy lets a path be shown.
+    pub(crate) fn allows(&self, path: &str) -> bool {
+        RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
+    }
+}
+
+/// Becomes the writer, or a reader beside the one there is. A writer that has only just begun has no index to read
+/// yet, so a reader waits for it a little.
+fn take_role(
+    config: &EngineConfig,
+    guard: &Guard,
+    embedding: &EmbeddingProvider,
+) -> Result<Role, EngineError> {
+    let state = |source| EngineError::State { path: config.state_dir.clone(), source };
+    let started = Instant::now();
+    loop {
+        let (access, lock, holder) = match WriterLock::try_acquire(&config.state_dir).map_err(state)? {
+            Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
+            Attempt::Busy { holder } => (Access::Reader, None, holder),
+        };
+        match open_index(config, guard, embedding, access) {
+            Ok(index) => return Ok(Role { index: Arc::new(index), lock, holder }),
+            Err(IndexError::Missing { .. }) if lock.is_none() && started.elapsed() < NEW_INDEX_WAIT => {
+                std::thread::sleep(NEW_INDEX_POLL);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// How much is in an index; nothing where it is damaged, which is no reason not to open it: the next pass builds it again.
+fn counted(index: &Index) -> Result<index::Counts, IndexError> {
+    match index.counts() {
+        Err(IndexError::Corrupt { .. }) => Ok(index::Counts::default()),
+        other => other,
+    }
+}
+
+fn open_index(
+    config: &EngineConfig,
+    guard: &Guard,
+    embedding: &EmbeddingProvider,
+    access: Access,
+) -> Result<Index, IndexError> {
+    open_index_in(config.state_dir.clone(), config, guard, embedding, access)
+}
+
+fn open_index_in(
+    dir: PathBuf,
+    config: &EngineConfig,
+    guard: &Guard,
+    embedding: &EmbeddingProvider,
+    access: Access,
+) -> Result<Index, IndexError> {
+    let index = Index::open(index::Open {
+        dir,
+        access,
+        embedding: embedding.clone(),
+        root: guard.root().path().display().to_string(),
+    })?;
+    if matches!(access, Access::Writer) {
+        let models = &config.models;
+        for (key, model) in [
+            ("ocr_model", &models.ocr),
+            ("stt_provider", &models.stt_provider),
+            ("stt_model", &models.stt_model),
+            ("chat_model", &models.chat),
+        ] {
+            index.set_setting(key, model)?;
+        }
+    }
+    Ok(index)
+}

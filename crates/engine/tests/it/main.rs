@@ -1,0 +1,9 @@
+//! The engine through its public interface: one folder, one or two engines over it, a clock that the test sets.
+
+mod audit;
+mod cancellation;
+mod refresh;
+mod roles;
+mod roots;
+mod watching;
+mod world;

@@ -1,0 +1,55 @@
+//! Bringing the index up to date on request: what is counted, and whose turn it is.
+
+use std::sync::Arc;
+
+use engine::{Call, Engine, FileView, FolderRequest, Priority, Refreshed, Workspace};
+use model::ErrorCode;
+use testkit::Folder;
+
+use crate::world::{found, open};
+
+fn view() -> Arc<FileView> {
+    Arc::new(FileView::new(vec![".md".into()], vec![], (1 << 20, 4 << 20), true).unwrap())
+}
+
+async fn refresh(engine: &Engine, folder: &Folder, force: bool) -> Refreshed {
+    engine.refresh_view(&Call::cli("test"), &view(), folder.state(), force).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_refresh_counts_what_came_since_the_last_one() {
+    let folder = Folder::from("//- a.md\nThe lighthouse.\n//- b.txt\nNot in the view.\n");
+    let engine = open(folder.path(), &folder.state());
+    let first = refresh(&engine, &folder, false).await;
+    assert_eq!((first.added, first.updated, first.removed), (1, 0, 0));
+    assert_eq!(first.timestamp, "2026-03-01T12:00:00.000Z", "the time of the injected clock");
+    folder.write("a.md", "The windmill.\n");
+    folder.write("c.md", "The harbour.\n");
+    let second = refresh(&engine, &folder, false).await;
+    assert_eq!((second.added, second.updated, second.removed), (1, 1, 0));
+    assert_eq!(found(&engine, "windmill").await, ["a.md"]);
+    folder.remove("c.md");
+    let third = refresh(&engine, &folder, true).await;
+    assert_eq!((third.added, third.updated, third.removed), (0, 1, 1), "with force every file counts");
+    let status = engine.status(&Call::cli("test"), &view(), folder.state()).await.unwrap();
+    assert_eq!((status.files, status.last_refresh.as_deref()), (1, Some("2026-03-01T12:00:00.000Z")));
+}
+
+#[tokio::test]
+async fn a_folder_is_indexed_on_request() {
+    let folder = Folder::from("//- in/a.md\nThe lighthouse.\n//- out.md\nThe windmill.\n");
+    let workspace = Workspace::new(Arc::new(open(folder.path(), &folder.state())), Vec::new());
+    let request = |name: &str| FolderRequest {
+        folder: folder.path().join(name).to_string_lossy().into_owned(),
+        full: false,
+        priority: Priority::Normal,
+        report: None,
+    };
+    let call = Call::cli("indexFolder");
+    let done = workspace.index_folder(&call, request("in")).await.unwrap();
+    assert_eq!((done.indexed, done.skipped, done.is_running), (1, 0, false));
+    let again = workspace.index_folder(&call, request("in")).await.unwrap();
+    assert_eq!((again.indexed, again.skipped), (0, 1));
+    let missing = workspace.index_folder(&call, request("nowhere")).await.unwrap_err();
+    assert_eq!(missing.code, ErrorCode::FileNotFound);
+}

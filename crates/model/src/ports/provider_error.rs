@@ -1,0 +1,58 @@
+//! Why a provider outside this process did not do what it was asked.
+
+use std::time::Duration;
+
+/// The kind decides what the caller does next; provider and details are for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{provider}: {kind}")]
+pub struct ProviderError {
+    /// Its name in the configuration, such as `mistral`.
+    pub provider: String,
+    pub kind: ProviderErrorKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderErrorKind {
+    /// The key is missing, wrong or not entitled to this. Asking again with the same key is useless.
+    #[error("the key was not accepted")]
+    Auth,
+    /// Too many requests. The provider may have said when the next one is welcome.
+    #[error("too many requests{}", told(.after))]
+    RateLimited { after: Option<Duration> },
+    /// The provider will not process this input, however often it is asked; another input may pass.
+    #[error("the request was refused: {reason}")]
+    Refused { reason: String },
+    /// No answer came: the network, a timeout, an error inside the provider.
+    #[error("no answer: {reason}")]
+    Unreachable { reason: String },
+    /// An answer came that is not what was asked for.
+    #[error("the answer is not usable: {reason}")]
+    BadAnswer { reason: String },
+}
+
+impl ProviderError {
+    pub fn new(provider: impl Into<String>, kind: ProviderErrorKind) -> ProviderError {
+        ProviderError { provider: provider.into(), kind }
+    }
+}
+
+fn told(after: &Option<Duration>) -> String {
+    after.map_or_else(String::new, |after| format!("; the next one may come in {} s", after.as_secs_f32()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_names_the_provider_and_the_facts() {
+        let message = |kind| ProviderError::new("mistral", kind).to_string();
+        assert_eq!(message(ProviderErrorKind::Auth), "mistral: the key was not accepted");
+        let after = Some(Duration::from_millis(1500));
+        assert_eq!(
+            message(ProviderErrorKind::RateLimited { after }),
+            "mistral: too many requests; the next one may come in 1.5 s"
+        );
+        assert_eq!(message(ProviderErrorKind::RateLimited { after: None }), "mistral: too many requests");
+    }
+}
