@@ -48,7 +48,7 @@ fn one_direction() -> Vec<f32> {
 }
 
 fn folder() -> Folder {
-    Folder::from("//- a.md\nThe lighthouse has a keeper.\n//- a.rs\nfn lighthouse() {}\n")
+    Folder::from("//- tower.md\nThe lighthouse has a keeper.\n//- tower.rs\nfn lighthouse() {}\n")
 }
 
 /// Asks, does something meanwhile, and says how the call ended and how often something was embedded after the question, once
