@@ -411,7 +411,70 @@ mod tests {
         assert_eq!(ask(not(Filter::default())), (Verdict::Refused, false, false));
     }
 
+    fn any_filter() -> impl Strategy<Value = Filter> {
+        let test = |field, values: Vec<&'static str>| {
+            prop::sample::subsequence(values.clone(), 0..=values.len()).prop_map(move |chosen| {
+                let values = chosen.into_iter().map(str::to_owned).collect();
+                Filter::Is { field, test: Test::OneOf(values) }
+            })
+        };
+        let leaf = prop_oneof![
+            test(Field::Extension, vec!["a", "b", ""]),
+            test(Field::DocType, vec!["md", "code"]),
+            test(Field::Kind, vec!["text", "code"]),
+            "[ab]".prop_map(|part| Filter::Is { field: Field::Path, test: Test::Contains(part) }),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let several = || prop::collection::vec(inner.clone(), 0..4);
+            prop_oneof![
+                several().prop_map(Filter::All),
+                several().prop_map(Filter::Any),
+                inner.clone().prop_map(|filter| Filter::Not(Box::new(filter))),
+            ]
+        })
+    }
+
+    /// What a tree means, read word for word.
+    fn meant(filter: &Filter, facts: &ChunkFacts<'_>) -> bool {
+        match filter {
+            Filter::All(all) => all.iter().all(|filter| meant(filter, facts)),
+            Filter::Any(any) => any.iter().any(|filter| meant(filter, facts)),
+            Filter::Not(not) => !meant(not, facts),
+            Filter::Is { field, test } => {
+                let value = match field.spec().read {
+                    Read::Document(read) => read(&facts.document),
+                    Read::Chunk(read) => read(facts),
+                };
+                match test {
+                    Test::Contains(part) => value.contains(part.as_str()),
+                    Test::OneOf(values) => values.iter().any(|known| *known == value),
+                    Test::Prefix(_) | Test::Glob(_) => unreachable!("not generated"),
+                }
+            }
+        }
+    }
+
     proptest! {
+        /// Simplifying a tree changes none of its answers, and a verdict on a document holds for all of its chunks.
+        #[test]
+        fn a_compiled_tree_means_what_it_says(
+            filter in any_filter(),
+            path in "[ab]{1,2}(/[ab]{1,2}){0,2}(\\.[ab])?",
+            doc_type in prop::sample::select(DocType::ALL),
+        ) {
+            let compiled = CompiledFilter::new(&filter).unwrap();
+            let document = DocumentFacts { path: &path, doc_type };
+            for kind in [IndexKind::Text, IndexKind::Code] {
+                let facts = ChunkFacts { document, kind };
+                prop_assert_eq!(compiled.chunk(&facts), meant(&filter, &facts));
+                match compiled.document(&document) {
+                    Verdict::Admitted => prop_assert!(meant(&filter, &facts)),
+                    Verdict::Refused => prop_assert!(!meant(&filter, &facts)),
+                    Verdict::PerChunk => {}
+                }
+            }
+        }
+
         /// Filters together admit exactly what each of them admits alone.
         #[test]
         fn filters_are_a_conjunction(
