@@ -8,8 +8,8 @@ use contracts::repo::RepoConfig;
 use contracts::smart::SmartConfig;
 use contracts::{Contract, Registry, RegistryError, Services, ToolNames};
 use dir2mcp_http::{
-    Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, Network, RateLimit, Refusal, Route,
-    SecretToken, Shutdown, Site, TlsFiles, Wording,
+    Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, HttpSite, Network, RateLimit,
+    Refusal, Route, SecretToken, Shutdown, TlsFiles, Wording,
 };
 use engine::state_dir::{self, StateDirError};
 use engine::{
@@ -151,7 +151,7 @@ pub(crate) fn site(
     settings: &Settings,
     workspace: &Arc<Workspace>,
     shutdown: &Shutdown,
-) -> Result<Site, Exit> {
+) -> Result<HttpSite, Exit> {
     let server = &settings.server;
     let streamable = Streamable::new(StreamableConfig {
         session_inactivity: server.session_inactivity_timeout,
@@ -178,7 +178,7 @@ pub(crate) fn site(
         Ok(streamable.endpoint(variants, headers.collect()))
     };
     let path = &server.mcp_path;
-    let mut site = Site::default()
+    let mut site = HttpSite::default()
         .vitals(Arc::new(Vitals(Arc::clone(workspace))))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)

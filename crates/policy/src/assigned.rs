@@ -1,6 +1,6 @@
 //! What a text assigns to a name, in the notations of programs, configuration files and markup.
 
-use crate::site::{Site, upper_digit, word};
+use crate::site::{KeywordSite, upper_digit, word};
 
 /// What stands on the right of a name.
 pub(crate) struct Assigned<'t> {
@@ -86,7 +86,7 @@ impl<'t> Assigned<'t> {
 
     /// In `f("secret", "value")` the string before the comma names the value; in `f("my secret", "x")`
     /// it does not.
-    pub(crate) fn is_other_argument(&self, site: Site<'_>) -> bool {
+    pub(crate) fn is_other_argument(&self, site: KeywordSite<'_>) -> bool {
         let before = site.before(49);
         let quote = before.len().checked_sub(site.name_before().len() + 1).map(|at| before[at]);
         self.listed && !matches!(quote, Some(b'"' | b'\'' | b'`'))
