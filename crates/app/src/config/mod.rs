@@ -41,10 +41,10 @@ use combine::Values;
 use error::{Problem, Problems};
 use keys::Key;
 use options::Layer;
-use settings::{Output, SecretProvider, Surroundings};
-use trust::{FoundFile, Trust, Untrusted};
+use settings::{OutputSettings, SecretProvider, Surroundings};
+use trust::{Trust, UnnamedFile, Untrusted};
 use trust_store::TrustStore;
-use yaml::Reference;
+use yaml::VariableReference;
 
 /// The usual name of the config file.
 pub(crate) const FILE_NAME: &str = ".dir2mcp.yaml";
@@ -130,7 +130,7 @@ fn ask_about(files: &[Untrusted], global: &Global, cwd: &Path) -> Result<bool, C
 pub(crate) fn trust_written(loaded: &Loaded, path: &Path, text: &str) -> std::io::Result<()> {
     match loaded.settings.user_config_dir.as_deref().filter(|_| loaded.is_agreed) {
         Some(folder) => TrustStore::read(Some(folder), &mut Vec::new())
-            .add(&FoundFile::new(&files::real_path(path)?, text)),
+            .add(&UnnamedFile::new(&files::real_path(path)?, text)),
         None => Ok(()),
     }
 }
@@ -323,8 +323,8 @@ fn config_file(global: &Global, environment: &Environment, cwd: &Path, root: &Pa
     }
 }
 
-fn output(global: &Global) -> Output {
-    Output { json: global.json, quiet: global.quiet, non_interactive: global.non_interactive }
+fn output(global: &Global) -> OutputSettings {
+    OutputSettings { json: global.json, quiet: global.quiet, non_interactive: global.non_interactive }
 }
 
 fn path_option(flag: Option<&Path>, variable: &str, environment: &Environment) -> Option<PathBuf> {
@@ -334,9 +334,9 @@ fn path_option(flag: Option<&Path>, variable: &str, environment: &Environment) -
 /// A config file as it was read: nothing where there is none.
 #[derive(Debug, Default)]
 struct ReadFile {
-    file: Option<FoundFile>,
+    file: Option<UnnamedFile>,
     layer: Layer,
-    references: Vec<Reference>,
+    references: Vec<VariableReference>,
 }
 
 fn file_layer(
@@ -349,7 +349,7 @@ fn file_layer(
         Ok(file) => {
             let read = yaml::read(path, &file.text, environment, problems, warnings);
             let real = files::real_path(path).unwrap_or_else(|_| path.into());
-            let file = Some(FoundFile::new(&real, &file.text));
+            let file = Some(UnnamedFile::new(&real, &file.text));
             ReadFile { file, layer: read.layer, references: read.references }
         }
         Err(error) => {
