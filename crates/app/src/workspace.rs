@@ -88,7 +88,7 @@ pub(crate) fn further(settings: &Settings) -> Vec<(PathBuf, FoundRoot)> {
     found
 }
 
-/// Every folder that is served, for whoever confines the process to them.
+/// Every folder that is served; the process is confined to them.
 pub(crate) fn folders(settings: &Settings) -> impl Iterator<Item = PathBuf> {
     let further = settings.workspace.roots.iter().filter_map(|path| open_root(path).ok());
     std::iter::once(settings.root.clone()).chain(further)

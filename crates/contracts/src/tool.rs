@@ -59,7 +59,7 @@ pub(crate) trait ResultEnvelope: Send + Sync {
     /// What of the arguments goes into the audit line: nothing that tells what the caller thinks about.
     fn note(&self, arguments: &Value) -> Map<String, Value>;
 
-    /// What may be shown in the place of a string of an answer, which stands under this key; `None` where all of it may.
+    /// What replaces a string of an answer, found under this key; `None` where all of it may be shown.
     fn blanked(&self, _key: Option<&str>, _text: &str) -> Option<String> {
         None
     }

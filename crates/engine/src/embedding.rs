@@ -106,7 +106,7 @@ async fn follow(shared: &Arc<SharedEngine>, wake: &Notify, on_event: &EventSink)
                 break;
             };
             let pause = match error.kind {
-                // Nothing changes before somebody changes the key, and then the process starts again.
+                // Nothing changes until the user changes the key, and then the process starts again.
                 ProviderErrorKind::Auth => return,
                 ProviderErrorKind::RateLimited { after: Some(told) } => told,
                 _ => retry,

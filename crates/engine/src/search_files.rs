@@ -1,7 +1,7 @@
 //! Files that answer a question in everyday words, over all roots, page by page.
 //!
 //! A search has two parts. The passages that the words and the meaning of the question lead to are ranked as everywhere
-//! else; a file stands where its best passage stands. Behind them come the other files that hold the words, so that
+//! else; a file has the rank of its best passage. Behind them come the other files that hold the words, so that
 //! pages go on as far as there are files. Paging through an unchanged index shows each file once.
 
 use std::collections::VecDeque;

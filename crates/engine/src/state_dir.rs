@@ -226,7 +226,7 @@ fn restrict(path: &Path, inside: bool) -> Result<(), StateDirError> {
     Ok(())
 }
 
-/// Leaves the owner's rights and takes everybody else's, where we may: on somebody else's directory, or on a file system
+/// Leaves only the owner's rights, where we may: on another user's directory, or on a file system
 /// without modes, new files are ours alone in any case.
 fn restrict_mode(path: &Path) {
     let Ok(metadata) = fs::symlink_metadata(path) else { return };

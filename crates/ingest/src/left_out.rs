@@ -1,5 +1,5 @@
 //! Tells the owner of the files when one line of an ignore file leaves out nearly everything: a search that finds nothing
-//! then has a cause that nobody sees.
+//! then has a cause that the user cannot see.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

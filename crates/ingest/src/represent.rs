@@ -209,7 +209,7 @@ impl Representer<'_> {
         };
         let mut rep_hash = blake3::Hasher::new();
         rep_hash.update(text.as_bytes()).update(self.digest.as_bytes());
-        // The same text may stand on other pages than before, or below other headings.
+        // The same text may be on other pages than before, or below other headings.
         for chunk in &chunks {
             rep_hash.update(&serde_json::to_vec(&(&chunk.pointer, &chunk.heading)).unwrap_or_default());
         }

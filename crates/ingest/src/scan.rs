@@ -87,7 +87,7 @@ impl IngestError {
     }
 }
 
-/// For whoever asked for the files to be looked at. The message says what to do.
+/// For the caller who asked for the scan. The message says what to do.
 impl From<IngestError> for Failure {
     fn from(error: IngestError) -> Failure {
         Failure::new(error.code(), error.to_string()).because(error)

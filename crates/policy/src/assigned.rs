@@ -2,7 +2,7 @@
 
 use crate::site::{KeywordSite, upper_digit, word};
 
-/// What stands on the right of a name.
+/// What is assigned to a name.
 pub(crate) struct Assigned<'t> {
     pub(crate) value: &'t [u8],
     /// In quotes, or between tags: its end is beyond doubt.
@@ -93,7 +93,7 @@ impl<'t> Assigned<'t> {
     }
 }
 
-/// Past `&'static str =` or `Optional[str] =`, if that is what stands there.
+/// Past `&'static str =` or `Optional[str] =`, if that comes next.
 fn skip_type(text: &[u8]) -> Option<&[u8]> {
     let equals = text.iter().take(48).position(|&byte| matches!(byte, b'=' | b'\n'))?;
     let (kind, rest) = text.split_at(equals);

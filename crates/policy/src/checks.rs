@@ -19,7 +19,7 @@ pub(crate) fn aws_access_key_id(site: KeywordSite<'_>) -> Option<&[u8]> {
     let exact = matches!(site.keyword(), b"AKIA" | b"ASIA");
     // A longer run of capitals is base32 data, not an identifier.
     let alone = id.len() == 16 && !site.before(1).iter().any(|&byte| upper_digit(byte));
-    // Documentation keys end in EXAMPLE. Otherwise the specification's pattern holds as it stands: this
+    // Documentation keys end in EXAMPLE. Otherwise the specification's pattern holds unchanged: this
     // is no place for a guess about randomness.
     let shown = id.ends_with(b"EXAMPLE") || id.iter().all(|byte| matches!(byte, b'X' | b'0' | b'A'));
     let word = site.keyword() == b"ASIA" && !id.iter().any(u8::is_ascii_digit);
@@ -123,7 +123,8 @@ pub(crate) fn token_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
     if value.len() < 20 || !spelled || assigned.is_code() || is_path(value) {
         return None;
     }
-    // Digits alone, and a phrase of words with a digit: only under a name that leaves no doubt, where values stand bare.
+    // Digits alone, and a phrase of words with a digit: only under a name that leaves no doubt, where values have no
+    // quotes.
     let bare = matches!(site.place.sort, Sort::Config | Sort::Other) && own_name;
     if bare && value.iter().all(u8::is_ascii_digit) && !is_repetition_of_few(value) {
         return Some(value);

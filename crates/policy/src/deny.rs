@@ -91,7 +91,7 @@ pub(crate) fn check_floor(path: &RelPath) -> Result<(), Denied> {
     Ok(())
 }
 
-/// Files of common names that hold credentials where they stand.
+/// Files with common names that hold credentials in these folders.
 #[rustfmt::skip]
 const IN_FOLDERS: [(&str, &str, &str); 8] = [
     (".docker/config.json", ".docker", "config.json"), (".kube/config", ".kube", "config"),

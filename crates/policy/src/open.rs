@@ -52,7 +52,7 @@ pub enum OpenError {
     Io(#[source] io::Error),
 }
 
-/// Why a path could not be opened as it stands.
+/// Why a path could not be opened without resolving links.
 enum NotOpened {
     /// There is a symbolic link in it.
     Link,
@@ -241,7 +241,7 @@ impl OpenFile {
         Err(OpenError::Changed)
     }
 
-    /// Reads from the start and takes the stamp anew.
+    /// Reads from the start and takes a new stamp.
     fn read_once(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
         if self.stamp.size > max_bytes {
             return Err(OpenError::TooLarge { size: self.stamp.size, limit: max_bytes });

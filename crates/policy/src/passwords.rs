@@ -1,4 +1,4 @@
-//! Passwords: short, chosen by people, and known by their names and by where they stand rather than by their form.
+//! Passwords: short, chosen by people, and recognised by their names and surroundings rather than by their form.
 
 use std::sync::LazyLock;
 
@@ -53,7 +53,7 @@ pub(crate) fn password_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
         return None;
     }
     let value = assigned.value;
-    // Bare values stand in configuration and notes only; elsewhere a bare word is a name.
+    // Values without quotes occur in configuration and notes only; elsewhere a bare word is a name.
     let bare = matches!(site.place.sort, Sort::Config | Sort::Other) && assigned.ends_line;
     ((assigned.enclosed || bare) && is_password(value, site.place, assigned.enclosed)).then_some(value)
 }
@@ -127,7 +127,7 @@ fn is_password(value: &[u8], place: SecretPlace, enclosed: bool) -> bool {
     }
 }
 
-/// In strict files a plain word is a password where values stand bare.
+/// In strict files a plain word is a password where values have no quotes.
 fn bare_word(value: &[u8], place: SecretPlace) -> bool {
     value.len() >= 6 && matches!(place.sort, Sort::Config) && value.iter().all(u8::is_ascii_graphic)
 }
@@ -138,7 +138,7 @@ fn is_word_with_number(value: &[u8]) -> bool {
     stem >= 4 && value[stem..].iter().all(u8::is_ascii_digit) && value.len() - stem <= 4
 }
 
-/// What stands for a value in programs and forms.
+/// Placeholders for a value in programs and forms.
 fn is_word_of_programs(value: &[u8]) -> bool {
     #[rustfmt::skip]
     const WORDS: [&str; 40] = [

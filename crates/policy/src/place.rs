@@ -1,4 +1,4 @@
-//! What sort of file a text stands in. The same line means different things: `password: "hunter22"` is a leak in a
+//! What sort of file a text is from. The same line means different things: `password: "hunter22"` is a leak in a
 //! configuration file and an example in a manual.
 
 use model::RelPath;

@@ -12,7 +12,7 @@ use crate::place::{SecretLevel, SecretPlace};
 use crate::redact::Redactor;
 use crate::secrets::{SecretMatch, SecretPatterns};
 
-/// What the configuration says about access. The deny floor is not in it: nobody can relax it.
+/// What the configuration says about access. The deny floor is not in it, because no setting can relax it.
 #[derive(Debug, Clone)]
 pub struct PolicyConfig {
     /// `security.path_excludes`, gitignore-like; added to the floor.

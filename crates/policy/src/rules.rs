@@ -9,7 +9,7 @@
 //!   does not pass, unless it is an x: contract tests use such values.
 //! - Hashes of passwords (`pbkdf2_sha256$…`, `$2b$…`) are not passwords.
 //! - Test keys of payment providers (`sk_test_…`) are made to be shown.
-//! - What a line means depends on the file it stands in: see [`crate::place`].
+//! - What a line means depends on the file it is in: see [`crate::place`].
 
 use std::ops::RangeInclusive;
 

@@ -35,7 +35,7 @@ pub enum SecretPatterns {
 pub struct SecretMatch<'p> {
     /// The name of the rule, or the custom pattern's place in the configuration.
     pub rule: &'p str,
-    /// The line of the text that the credential stands on, counted from 1; the last one where it takes several.
+    /// The line of the text that holds the credential, counted from 1; the last one where it takes several.
     pub line: u32,
 }
 

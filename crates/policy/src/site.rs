@@ -44,7 +44,7 @@ impl<'t> KeywordSite<'t> {
         &self.text[self.start..self.range_of(value).end]
     }
 
-    /// Where a part of the text stands in it.
+    /// The byte range of a part of the text.
     pub(crate) fn range_of(self, part: &[u8]) -> Range<usize> {
         let start = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr()).min(self.text.len());
         start..(start + part.len()).min(self.text.len())

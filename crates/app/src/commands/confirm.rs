@@ -9,7 +9,7 @@ use crate::print::prompt::{self, Terminal};
 pub(crate) enum Confirmation {
     Yes,
     No,
-    /// There was nobody to ask.
+    /// The user could not be asked.
     Unasked,
 }
 

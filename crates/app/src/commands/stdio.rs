@@ -82,7 +82,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     served
 }
 
-/// The smart tools without a folder: whoever started them reads in every answer what is missing.
+/// The smart tools without a folder: every answer says what is missing.
 fn serve_without_roots(settings: &Settings) -> Result<(), Exit> {
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {

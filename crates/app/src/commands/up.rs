@@ -46,7 +46,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     let confined = policy::confine(&wire::confinement(settings));
     let workspace = wire::open_roots(settings)?;
     let engine = Arc::clone(&workspace.engines()[0]);
-    // A config file that came with a folder may name them; whoever starts the server should see what it serves.
+    // A config file that came with a folder may name them; the user who starts the server should see what it serves.
     if workspace.engines().len() > 1 {
         let further: Vec<String> =
             workspace.engines()[1..].iter().map(|engine| engine.root().display().to_string()).collect();

@@ -74,7 +74,7 @@ impl Values {
         self.origins(key).last().unwrap_or(&ValueOrigin::Default)
     }
 
-    /// True where somebody said so, be it the default's own value.
+    /// True where the key was set, even to its default value.
     pub(crate) fn is_explicit(&self, key: Key) -> bool {
         *self.origin(key) != ValueOrigin::Default
     }

@@ -80,7 +80,7 @@ fn insert(text: &str, line: usize, indent: usize, path: &str, value: &ConfigValu
     lines.join("\n") + "\n"
 }
 
-/// Swaps a value that stands on its key's own line.
+/// Replaces a value that is on the same line as its key.
 fn replace(
     text: &str,
     key: &Spanned<String>,
@@ -116,7 +116,7 @@ fn replace(
     Some(lines.join("\n") + "\n")
 }
 
-/// Writes a list anew, from its key's line to that of its last item.
+/// Replaces a list, from its key's line to that of its last item.
 fn replace_list(
     text: &str,
     key: &Spanned<String>,

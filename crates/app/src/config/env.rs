@@ -25,7 +25,7 @@ pub(crate) struct Environment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variable<'a> {
     pub value: &'a str,
-    /// The dotenv file it stands in.
+    /// The dotenv file that sets it.
     pub dotenv: Option<&'a Path>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, all of it at once: nobody likes to mend a file line by line.
+//! What can be wrong with a configuration, reported all at once, so that a file can be corrected in one go.
 
 use std::fmt;
 use std::path::PathBuf;

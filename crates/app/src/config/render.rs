@@ -151,7 +151,7 @@ pub(crate) fn template() -> String {
     text
 }
 
-/// One YAML line per key of a section path, for telling somebody what to add by hand.
+/// One YAML line per key of a section path, to tell the user what to add by hand.
 pub(crate) fn entry_for(path: &str, value: &ConfigValue) -> String {
     let (sections, name) = sections_of(path);
     let mut text = String::new();

@@ -19,7 +19,7 @@ use crate::print::safe;
 
 pub(crate) const FILE_NAME: &str = "repo_mcp.toml";
 
-/// The sections of the file stand below this one of ours.
+/// The section of our own keys that the sections of this file belong to.
 const PREFIX: &str = "repo.";
 
 /// Every key that the file sets; nothing where there is none.

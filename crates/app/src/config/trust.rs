@@ -26,7 +26,7 @@ pub(crate) struct Untrusted {
     pub wishes: Vec<Wish>,
 }
 
-/// A file that nobody named, as it was read.
+/// A file that was found without being named on the command line, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnnamedFile {
     pub path: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// With the value that the file wants, for whoever is to agree.
+    /// With the value that the file wants, for the user who is asked to agree.
     pub(crate) fn shown(&self) -> String {
         format!("{self}: {}", safe(&render::inline(&self.value)))
     }
@@ -148,7 +148,7 @@ fn is_own(spec: &KeySpec, variable: &str) -> bool {
         && (spec.env_names().any(|name| name == variable) || render::reference(spec.key) == Some(variable))
 }
 
-/// A word that a shell takes as it stands.
+/// A word that a shell takes without quotes.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@".contains(c);
     if text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }

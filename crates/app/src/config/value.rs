@@ -116,7 +116,7 @@ impl fmt::Display for WrongValue {
     }
 }
 
-/// What stood there instead.
+/// What the file or the variable held instead of a valid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FoundValue {
     Quoted(String),

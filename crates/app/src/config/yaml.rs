@@ -52,7 +52,7 @@ pub(crate) fn parse(text: &str) -> Result<YamlNode, SyntaxError> {
 #[derive(Debug, Default)]
 pub(crate) struct FileLayer {
     pub layer: Layer,
-    /// Variables of the shell that were filled in, with the key they stand in.
+    /// Variables of the shell that were filled in, with the key whose value refers to them.
     pub references: Vec<VariableReference>,
 }
 
@@ -177,7 +177,7 @@ impl YamlReader<'_> {
         if value.is_empty() {
             return None;
         }
-        // A key that stands in the folder's own dotenv file is the folder's own.
+        // A key from the folder's own dotenv file belongs to the folder.
         let shell: Vec<String> =
             expanded.variables.iter().filter(|name| self.environment.get(name).is_some()).cloned().collect();
         self.refers(spec, line, shell);

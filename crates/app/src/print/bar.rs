@@ -87,7 +87,7 @@ impl Bar {
     }
 }
 
-/// What stands beside the bar.
+/// The text beside the bar.
 fn message(progress: &Progress, rate: Option<f64>) -> String {
     let Some(total) = progress.to_read.filter(|total| *total > 0) else {
         let found = grouped(progress.scanned);

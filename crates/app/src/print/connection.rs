@@ -39,7 +39,7 @@ pub(crate) struct ConnectionNote {
 
 impl ConnectionNote {
     /// For a server that listens on `bound`. The host stays the one that was configured, so that a name is shown as such;
-    /// but `0.0.0.0` is where nobody can connect to, so there it is an address of this machine. The port is the real one.
+    /// but no client can connect to `0.0.0.0`, so an address of this machine replaces it. The port is the real one.
     pub(crate) fn new(server: &ServerSettings, bound: SocketAddr, token: TokenSource) -> ConnectionNote {
         let scheme = if server.tls.is_some() { "https" } else { "http" };
         let mut urls = reach::hosts(server).into_iter().map(|host| {
@@ -99,7 +99,7 @@ impl ConnectionNote {
         if written.is_some_and(|saved| saved.server.is_some_and(|server| server.pid == own))
             && let Some((_, text)) = SavedConnection::others(state_dir).pop()
         {
-            // Where it fails, whoever asks finds the other server by its own file.
+            // If this fails, the other server is still found by its own file.
             let _ = files::write(&state_dir.join(FILE_NAME), &text, 0o600);
         }
     }

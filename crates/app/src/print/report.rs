@@ -57,7 +57,7 @@ impl Reporter {
         Reporter { form, last: Mutex::default() }
     }
 
-    /// For a command whose standard output is its result: a bar where somebody watches, nothing elsewhere.
+    /// For a command whose standard output is its result: a bar on a terminal, nothing elsewhere.
     pub(crate) fn beside_a_result(output: &OutputSettings) -> Reporter {
         let form = if output.quiet || output.json || !io::stderr().is_terminal() {
             ReportForm::Quiet

@@ -1,7 +1,7 @@
 //! The OS keychain, through the tool that the OS itself brings: `secret-tool` or macOS' `security`.
 //!
 //! A secret travels by pipe, never as an argument, and the tool gets a few seconds: it may wait for a
-//! dialogue that nobody sees.
+//! dialogue on a screen that the user does not see.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::print::safe;
 /// A token and where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeptToken {
-    /// Absent when nobody needs one.
+    /// Absent when the server asks for no token.
     pub secret: Option<Secret>,
     pub source: TokenSource,
 }
@@ -169,7 +169,7 @@ fn fresh() -> Result<Secret, TokenError> {
     Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
-/// A token that can stand in an HTTP header.
+/// A token that an HTTP header can carry.
 fn one_token(text: &str) -> Option<Secret> {
     let token = text.trim();
     let fits = !token.is_empty() && token.len() <= 4096 && token.chars().all(|c| c.is_ascii_graphic());

@@ -83,12 +83,12 @@ fn seams(lines: &LineRanges<'_>) -> Vec<Seam> {
     seams
 }
 
-/// What stands in the line above.
+/// What the line above is.
 enum Above {
     Blank,
     /// The end of a block.
     Closing,
-    /// The inside of a comment of several lines, which often stands a column to the right of what it belongs to.
+    /// The inside of a comment of several lines, which is often a column to the right of what it belongs to.
     Comment,
     Other,
 }
@@ -110,7 +110,7 @@ fn is_closing(code: &str) -> bool {
 const CLOSING_WORDS: &[&str] =
     &["catch", "done", "elif", "else", "elsif", "end", "except", "fi", "finally", "rescue"];
 
-/// Conditions of the C preprocessor stand at the margin in the midst of functions.
+/// Conditions of the C preprocessor are at the margin, even inside functions.
 fn is_directive(code: &str) -> bool {
     ["#if", "#el", "#endif"].iter().any(|start| code.starts_with(start))
 }

@@ -73,7 +73,7 @@ pub fn chunk_text(
             let at = cut.text.as_ptr() as usize - text.as_ptr() as usize;
             let page = long_lines.as_ref().and_then(|long| long.page(cut.start_line, at));
             let place = match page {
-                // The page tells where the piece stands; which line it is of is still known.
+                // The page tells where the piece is; its line is still known.
                 Some(_) => Some(Pointer::Lines { start_line: cut.start_line, end_line: cut.end_line }),
                 None => places.pointer(cut),
             };
@@ -108,7 +108,7 @@ impl TextPlaces {
         }
     }
 
-    /// Where a piece stands: the section it begins in, or its rows. What comes before the first heading is in no
+    /// Where a piece is: the section it begins in, or its rows. What comes before the first heading is in no
     /// section, unless the heading comes with it.
     fn pointer(&self, cut: Cut<'_>) -> Option<Pointer> {
         match self {

@@ -159,7 +159,7 @@ pub struct DocumentText {
     pub text: String,
     /// Where the text had to be extracted: `text` is its units, joined.
     pub extraction: Option<Extraction>,
-    /// Who extracted it, for whoever keeps it.
+    /// The extractor and its version, stored with the text.
     pub(crate) producer: Option<String>,
     /// About the representation, for the catalog.
     pub(crate) meta: serde_json::Value,

@@ -12,7 +12,7 @@ pub(super) struct DigitGroup {
     /// The digits alone.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// What stands between this group and the one before.
+    /// What separates this group from the one before.
     pub(super) gap: Gap,
     pub(super) plus: bool,
     /// In parentheses: `(030)`, or `(030` where the closing one comes later.

@@ -99,7 +99,7 @@ fn name(before: &str) -> Option<usize> {
         }
         start = at;
     }
-    // Quotes, dots and dashes that stand before the name.
+    // Quotes, dots and dashes before the name.
     let first = before[start..].find(|c: char| c.is_alphanumeric() || c == '_')?;
     Some(start + first)
 }

@@ -16,7 +16,7 @@ pub(super) struct Folded<'t> {
     changes: Vec<FoldedChange>,
 }
 
-/// A piece of the original and what stands for it in the folded text.
+/// A piece of the original and what replaces it in the folded text.
 struct FoldedChange {
     /// Where the piece begins in the original, and its length.
     original: usize,
@@ -50,7 +50,7 @@ impl<'t> Folded<'t> {
         Folded { text: Cow::Owned(folded), changes }
     }
 
-    /// The span in the original that a span of the folded text stands for.
+    /// The span of the original that became a span of the folded text.
     pub(super) fn original(&self, span: RedactedSpan) -> RedactedSpan {
         RedactedSpan {
             start: self.place(span.start, false),
@@ -73,7 +73,7 @@ impl<'t> Folded<'t> {
     }
 }
 
-/// The pieces to replace, as place, length and what stands for them, in order and without overlaps.
+/// The pieces to replace, as place, length and replacement, in order and without overlaps.
 fn replacements(text: &str) -> Vec<(usize, usize, Option<char>)> {
     let mut found: Vec<(usize, usize, Option<char>)> = Vec::new();
     if !text.is_ascii() {

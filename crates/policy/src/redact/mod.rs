@@ -60,7 +60,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// What stands in the place of what is blanked.
+    /// The text that replaces what is blanked.
     pub const BLANKS: [&str; 5] = ["[SECRET]", "[IBAN]", "[CARD]", "[EMAIL]", "[PHONE]"];
 
     /// The owner's patterns are blanked beside the default rules, even where they replace them in the scan.

@@ -262,7 +262,7 @@ pub(super) fn is_phone(number: &Number<'_>, context: PhoneContext) -> bool {
             )
 }
 
-/// Whatever stands around it.
+/// Whether the number is a phone number regardless of the words around it.
 fn is_unmistakable(number: &Number<'_>) -> bool {
     let dense = number.gaps_are(&[Gap::Hyphen]);
     let (widths, digits) = (&number.widths[..], &number.digits[..]);

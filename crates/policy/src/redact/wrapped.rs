@@ -69,8 +69,8 @@ fn across(text: &str, run: &Run, middle: usize, cut: bool) -> Option<RedactedSpa
     None
 }
 
-/// Numbers in columns stand above each other without being one. So there must be a word that announces a phone number, a
-/// plus or a parenthesis; or the lines are prose, and all the digits at their ends belong together.
+/// Numbers in columns are above each other without being parts of one number. So there must be a word that announces a
+/// phone number, a plus or a parenthesis; or the lines are prose, and all the digits at their ends belong together.
 fn is_wrapped(text: &str, run: &Run, from: usize, to: usize, whole: bool) -> bool {
     let number = Number::new(text, run, from, to);
     if !(6..=16).contains(&number.count()) || is_joined(text, run, from, to) {

@@ -1,6 +1,6 @@
 //! What an edit changes, as a unified diff: one hunk, since one entry is changed.
 
-/// Lines around the change that show where it stands.
+/// Lines of context around a change.
 const CONTEXT: usize = 3;
 
 /// A line of the diff.

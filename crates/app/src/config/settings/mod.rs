@@ -74,7 +74,7 @@ pub(crate) struct Surroundings {
     pub weights: Weights,
     /// The repository tools are all that is served.
     pub repo_alone: bool,
-    /// The smart tools are all that is served, and nobody named a folder.
+    /// Only the smart tools are served, and no folder was named.
     pub roots_missing: bool,
     /// `repo_mcp.toml` could be read, or is not there.
     pub repo_sound: bool,
