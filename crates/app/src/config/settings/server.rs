@@ -181,7 +181,8 @@ impl SettingsCheck<'_> {
             let name = name.to_lowercase();
             let known = Contract::parse(&name);
             if known.is_none() {
-                let names = || Contract::all().iter().map(|contract| contract.as_str());
+                let available = || Contract::all().iter().filter(|contract| contract.is_available());
+                let names = || available().map(|contract| contract.as_str());
                 let hint = nearest(&name, names())
                     .map_or(format!("; known: {}", names().collect::<Vec<_>>().join(", ")), |near| {
                         format!("; did you mean {near}?")
