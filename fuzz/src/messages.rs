@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
-use mcp::envelope::{self, Kind};
+use mcp::envelope::{self, MessageKind};
 use mcp::streamable::{Endpoint, Streamable, StreamableConfig, Variant, is_endless};
 use mcp::{CallerSource, McpOptions, McpServer, strict};
 use serde_json::{Map, Value};
@@ -34,19 +34,19 @@ fn read_envelope(bytes: &[u8]) {
         Ok(read) => {
             assert_eq!(read.body["jsonrpc"], "2.0");
             match read.kind {
-                Kind::Request { id, method } => {
+                MessageKind::Request { id, method } => {
                     assert_eq!(
                         (&read.body["id"], read.body["method"].as_str()),
                         (&id, Some(method.as_str()))
                     );
                 }
-                Kind::Notification { method } => {
+                MessageKind::Notification { method } => {
                     assert_eq!(
                         (read.body.get("id"), read.body["method"].as_str()),
                         (None, Some(method.as_str()))
                     );
                 }
-                Kind::Response => assert!(!read.body.contains_key("method")),
+                MessageKind::Response => assert!(!read.body.contains_key("method")),
             }
         }
         Err(rejection) => {

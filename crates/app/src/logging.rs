@@ -26,7 +26,7 @@ pub(crate) fn start(global: &Global) -> Result<(), Exit> {
         .with_target("tantivy", routine)
         .with_target("mio", LevelFilter::ERROR);
     let log = match &global.log_file {
-        Some(path) => Log::File(Arc::new(open(path).map_err(|error| {
+        Some(path) => LogOutput::File(Arc::new(open(path).map_err(|error| {
             Exit::new(
                 ExitCode::ConfigInvalid,
                 "CONFIG_INVALID",
@@ -34,7 +34,7 @@ pub(crate) fn start(global: &Global) -> Result<(), Exit> {
             )
             .hint("Name a file in a directory that exists and is writable with --log-file.")
         })?)),
-        None => Log::StandardError,
+        None => LogOutput::StandardError,
     };
     let lines =
         tracing_subscriber::fmt::layer().with_ansi(false).with_target(false).with_writer(move || log.clone());
@@ -65,26 +65,26 @@ fn open(path: &std::path::Path) -> io::Result<File> {
 
 /// Writes whole lines, without what could steer a terminal that shows them.
 #[derive(Clone)]
-enum Log {
+enum LogOutput {
     StandardError,
     File(Arc<File>),
 }
 
-impl Write for Log {
+impl Write for LogOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let line = print::safe_text(&text);
         match self {
-            Log::StandardError => io::stderr().lock().write_all(line.as_bytes())?,
-            Log::File(file) => file.as_ref().write_all(line.as_bytes())?,
+            LogOutput::StandardError => io::stderr().lock().write_all(line.as_bytes())?,
+            LogOutput::File(file) => file.as_ref().write_all(line.as_bytes())?,
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Log::StandardError => io::stderr().flush(),
-            Log::File(file) => file.as_ref().flush(),
+            LogOutput::StandardError => io::stderr().flush(),
+            LogOutput::File(file) => file.as_ref().flush(),
         }
     }
 }

@@ -59,7 +59,7 @@ fn parse(arguments: &[OsString], color: ColorChoice) -> Result<Cli, std::process
         exit.hints = lines.map(str::to_owned).collect();
         exit.announce();
     }
-    // Where nobody reads, there is nobody to tell.
+    // If the output is closed, the failure cannot be reported either.
     let _ = error.print();
     Err(if error.use_stderr() {
         exit::ExitCode::ConfigInvalid.into()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use engine::Workspace;
 
-pub(crate) struct Vitals(pub Arc<Workspace>);
+pub(crate) struct WorkspaceVitals(pub Arc<Workspace>);
 
-impl dir2mcp_http::Vitals for Vitals {
+impl dir2mcp_http::Vitals for WorkspaceVitals {
     fn is_ready(&self) -> bool {
         self.0.is_built()
     }

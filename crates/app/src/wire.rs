@@ -8,8 +8,8 @@ use contracts::repo::RepoConfig;
 use contracts::smart::SmartConfig;
 use contracts::{Contract, Registry, RegistryError, Services, ToolNames};
 use dir2mcp_http::{
-    Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, Network, RateLimit, Refusal, Route,
-    SecretToken, Shutdown, Site, TlsFiles, Wording,
+    Anonymous, Authenticate, BearerTokens, Cors, HttpConfig, HttpError, HttpSite, Network, RateLimit,
+    Refusal, Route, SecretToken, Shutdown, TlsFiles, Wording,
 };
 use engine::state_dir::{self, StateDirError};
 use engine::{
@@ -26,13 +26,13 @@ use crate::config::settings::{self, SttProvider};
 use crate::config::{Settings, files};
 use crate::exit::Exit;
 use crate::memory;
-use crate::secrets::token::Token;
-use crate::vitals::Vitals;
-use crate::workspace::{self, Found, Place};
+use crate::secrets::token::KeptToken;
+use crate::vitals::WorkspaceVitals;
+use crate::workspace::{self, FoundRoot, RootPlace};
 
 /// Whether the root holds files of this type that would be indexed.
 pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
-    let place = Place::primary(settings);
+    let place = RootPlace::primary(settings);
     engine::holds(&place.root, policy_config(settings, &place), place.gitignore, doc_type)
 }
 
@@ -44,30 +44,30 @@ pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
 
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &Place::primary(settings), false)
+    open(settings, &RootPlace::primary(settings), false)
 }
 
 /// The same, for a look at what is there.
 pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &Place::primary(settings), true)
+    open(settings, &RootPlace::primary(settings), true)
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
 pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Workspace>, EngineError> {
     let primary = open_engine(settings)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
-        Found::Own(place) => match open(settings, &place, false) {
+        FoundRoot::Own(place) => match open(settings, &place, false) {
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
-        Found::Same(real) => FurtherRoot::Same { path, real },
-        Found::Within(real) => FurtherRoot::Within { path, real },
-        Found::Away(why) => FurtherRoot::Away { path, why },
+        FoundRoot::Same(real) => FurtherRoot::Same { path, real },
+        FoundRoot::Within(real) => FurtherRoot::Within { path, real },
+        FoundRoot::Away(why) => FurtherRoot::Away { path, why },
     });
     Ok(Arc::new(Workspace::new(primary, further.collect())))
 }
 
-fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engine>, EngineError> {
+fn open(settings: &Settings, place: &RootPlace, read_only: bool) -> Result<Arc<Engine>, EngineError> {
     let embedding = EmbeddingProvider::from(TableEmbedder);
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
@@ -88,7 +88,7 @@ fn open(settings: &Settings, place: &Place, read_only: bool) -> Result<Arc<Engin
 }
 
 /// What is indexed of a root. The chosen tools have no part in it: they share the index.
-pub(crate) fn ingest_rules(settings: &Settings, place: &Place) -> IngestRules {
+pub(crate) fn ingest_rules(settings: &Settings, place: &RootPlace) -> IngestRules {
     IngestRules {
         policy: policy_config(settings, place),
         gitignore: place.gitignore,
@@ -151,7 +151,7 @@ pub(crate) fn site(
     settings: &Settings,
     workspace: &Arc<Workspace>,
     shutdown: &Shutdown,
-) -> Result<Site, Exit> {
+) -> Result<HttpSite, Exit> {
     let server = &settings.server;
     let streamable = Streamable::new(StreamableConfig {
         session_inactivity: server.session_inactivity_timeout,
@@ -178,8 +178,8 @@ pub(crate) fn site(
         Ok(streamable.endpoint(variants, headers.collect()))
     };
     let path = &server.mcp_path;
-    let mut site = Site::default()
-        .vitals(Arc::new(Vitals(Arc::clone(workspace))))
+    let mut site = HttpSite::default()
+        .vitals(Arc::new(WorkspaceVitals(Arc::clone(workspace))))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
         .route(mcp_route(path.clone(), endpoint(&chosen(settings, workspace))?));
@@ -228,8 +228,8 @@ fn options(caller: CallerSource) -> McpOptions {
 
 fn tool_names(settings: &Settings) -> ToolNames {
     match settings.server.tool_names {
-        settings::ToolNames::Dotted => ToolNames::Dotted,
-        settings::ToolNames::Underscore => ToolNames::Underscore,
+        settings::ToolNameStyle::Dotted => ToolNames::Dotted,
+        settings::ToolNameStyle::Underscore => ToolNames::Underscore,
     }
 }
 
@@ -247,7 +247,7 @@ fn repo_config(settings: &Settings) -> RepoConfig {
 
 pub(crate) fn http_config(
     settings: &Settings,
-    token: &Token,
+    token: &KeptToken,
     addresses: Vec<SocketAddr>,
 ) -> Result<HttpConfig, HttpError> {
     let server = &settings.server;
@@ -331,7 +331,7 @@ fn secret_patterns(settings: &Settings) -> SecretPatterns {
     }
 }
 
-fn policy_config(settings: &Settings, place: &Place) -> PolicyConfig {
+fn policy_config(settings: &Settings, place: &RootPlace) -> PolicyConfig {
     let mut path_excludes = settings.security.path_excludes.clone();
     // The deny floor knows the usual names; the same things under other names inside the root hold the same secrets.
     for own in own_files(settings).into_iter().chain(&place.without) {

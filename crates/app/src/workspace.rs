@@ -6,7 +6,7 @@ use crate::config::Settings;
 use crate::config::files::open_root;
 
 /// A root and its index.
-pub(crate) struct Place {
+pub(crate) struct RootPlace {
     /// Its real path.
     pub root: PathBuf,
     pub state_dir: PathBuf,
@@ -16,9 +16,9 @@ pub(crate) struct Place {
 }
 
 /// What became of a configured folder.
-pub(crate) enum Found {
+pub(crate) enum FoundRoot {
     /// It has an index of its own.
-    Own(Place),
+    Own(RootPlace),
     /// It is a root that is there already, by another name or by the same.
     Same(PathBuf),
     /// It lies within another root.
@@ -27,18 +27,18 @@ pub(crate) enum Found {
     Away(String),
 }
 
-impl Place {
+impl RootPlace {
     /// The root directory. Where the smart tools alone would index it differently from the others, they have an index of
     /// their own for it, beside those of the further roots: tools that share an index must agree on what is in it, or each
     /// would read everything again whenever the other had been there.
-    pub(crate) fn primary(settings: &Settings) -> Place {
+    pub(crate) fn primary(settings: &Settings) -> RootPlace {
         let workspace = &settings.workspace;
         let differs = workspace.is_alone && workspace.gitignore != settings.ingest.gitignore;
         let (state_dir, gitignore) = match differs {
             true => (state_dir(settings, &settings.root), workspace.gitignore),
             false => (settings.state_dir.clone(), settings.ingest.gitignore),
         };
-        Place {
+        RootPlace {
             root: settings.root.clone(),
             state_dir,
             gitignore,
@@ -49,7 +49,7 @@ impl Place {
 }
 
 /// The folders beside the primary root, as configured.
-pub(crate) fn further(settings: &Settings) -> Vec<(PathBuf, Found)> {
+pub(crate) fn further(settings: &Settings) -> Vec<(PathBuf, FoundRoot)> {
     let real: Vec<(&PathBuf, Result<PathBuf, String>)> = settings
         .workspace
         .roots
@@ -62,33 +62,33 @@ pub(crate) fn further(settings: &Settings) -> Vec<(PathBuf, Found)> {
         let root = match root {
             Ok(root) => root,
             Err(why) => {
-                found.push(((*path).clone(), Found::Away(why.clone())));
+                found.push(((*path).clone(), FoundRoot::Away(why.clone())));
                 continue;
             }
         };
         let repeated = real[..at].iter().any(|(_, other)| other.as_ref() == Ok(root));
         if repeated || *root == settings.root {
-            found.push(((*path).clone(), Found::Same(root.clone())));
+            found.push(((*path).clone(), FoundRoot::Same(root.clone())));
             continue;
         }
         let inside = |other: &PathBuf| root != other && root.starts_with(other);
         if root.starts_with(&settings.root) || others.iter().any(|other| inside(other)) {
-            found.push(((*path).clone(), Found::Within(root.clone())));
+            found.push(((*path).clone(), FoundRoot::Within(root.clone())));
             continue;
         }
-        let place = Place {
+        let place = RootPlace {
             root: root.clone(),
             state_dir: state_dir(settings, root),
             gitignore: settings.workspace.gitignore,
             // The primary root keeps its own index, wherever it lies.
             without: vec![settings.root.clone()],
         };
-        found.push(((*path).clone(), Found::Own(place)));
+        found.push(((*path).clone(), FoundRoot::Own(place)));
     }
     found
 }
 
-/// Every folder that is served, for whoever confines the process to them.
+/// Every folder that is served; the process is confined to them.
 pub(crate) fn folders(settings: &Settings) -> impl Iterator<Item = PathBuf> {
     let further = settings.workspace.roots.iter().filter_map(|path| open_root(path).ok());
     std::iter::once(settings.root.clone()).chain(further)
@@ -127,10 +127,10 @@ mod tests {
             .into_iter()
             .map(|(path, found)| {
                 let kind = match found {
-                    Found::Own(_) => "own",
-                    Found::Same(_) => "same",
-                    Found::Within(_) => "within",
-                    Found::Away(_) => "away",
+                    FoundRoot::Own(_) => "own",
+                    FoundRoot::Same(_) => "same",
+                    FoundRoot::Within(_) => "within",
+                    FoundRoot::Away(_) => "away",
                 };
                 (path.strip_prefix(&base).unwrap().display().to_string(), kind)
             })
@@ -154,7 +154,7 @@ mod tests {
         let base = dir.path().canonicalize().unwrap();
         let place = |flags: &[&str], env: &[(&str, &str)]| {
             let settings = load_in(&base, &[&["up"], flags].concat(), env).unwrap().settings;
-            let place = Place::primary(&settings);
+            let place = RootPlace::primary(&settings);
             let digest = crate::wire::ingest_rules(&settings, &place).digest();
             (place.state_dir, digest)
         };

@@ -20,7 +20,7 @@ pub(crate) trait ContractSet: Sync {
     /// The name in `server.tools`, in `--tools` and in the path of its own endpoint.
     fn name(&self) -> &'static str;
 
-    fn serves(&self) -> Served;
+    fn serves(&self) -> ServedRoots;
 
     /// Which tool to use for what, for the handshake. Begins with a space.
     fn instructions(&self, names: ToolNames) -> String;
@@ -46,7 +46,7 @@ pub(crate) trait ContractSet: Sync {
 
 /// What a contract looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Served {
+pub(crate) enum ServedRoots {
     PrimaryRoot,
     AllRoots,
     /// This version has no tools for it.
@@ -95,7 +95,7 @@ impl Contract {
 
     /// This version has tools for it.
     pub fn is_available(self) -> bool {
-        self.0.serves() != Served::Nothing
+        self.0.serves() != ServedRoots::Nothing
     }
 
     pub fn headers(self) -> &'static [(&'static str, &'static str)] {
@@ -137,8 +137,8 @@ impl ContractSet for Planned {
         self.0
     }
 
-    fn serves(&self) -> Served {
-        Served::Nothing
+    fn serves(&self) -> ServedRoots {
+        ServedRoots::Nothing
     }
 
     fn instructions(&self, _: ToolNames) -> String {

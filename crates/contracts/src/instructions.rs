@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use engine::read_corpus;
 
-use crate::contract::{Contract, Served, Services};
+use crate::contract::{Contract, ServedRoots, Services};
 use crate::registry::ToolNames;
 use crate::text::one_line;
 
@@ -43,11 +43,11 @@ impl Instructions {
     pub(crate) fn new(services: &Services, contracts: Vec<Contract>, names: ToolNames) -> Instructions {
         let mut served = Folders::default();
         let serves = |what| contracts.iter().any(|contract| contract.set().serves() == what);
-        if serves(Served::PrimaryRoot) {
+        if serves(ServedRoots::PrimaryRoot) {
             let engine = services.engine();
             served.folder = engine.map(|engine| (engine.root().to_owned(), engine.state_dir().to_owned()));
         }
-        if serves(Served::AllRoots) {
+        if serves(ServedRoots::AllRoots) {
             served.shared = services.workspace.listed().map(Path::to_owned).collect();
         }
         Instructions { contracts, names, served: Arc::new(served) }

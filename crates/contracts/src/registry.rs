@@ -142,12 +142,12 @@ mod tests {
 
     use super::*;
     use crate::instructions::tests::of_a_folder;
-    use crate::tool::Output;
+    use crate::tool::ToolOutput;
     use crate::tool::tests::{context, frame, spec};
 
     fn registry(names: ToolNames) -> Registry {
         let tool = Tool::new(&frame(), spec("dir2mcp.test"), |_| async {
-            Ok(Output::new("ok".into(), json!({"n": 1})))
+            Ok(ToolOutput::new("ok".into(), json!({"n": 1})))
         });
         Registry::of([tool].into(), of_a_folder(&[Contract::DIR2MCP], names))
     }

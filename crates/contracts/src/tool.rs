@@ -14,7 +14,7 @@ use crate::service::{CallContext, ProgressSink, ToolInfo, ToolResult};
 use crate::way_out;
 
 /// What a contract says of a tool.
-pub(crate) struct Spec {
+pub(crate) struct ToolSpec {
     /// With dots, as the specifications write it.
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
@@ -41,25 +41,25 @@ pub(crate) struct Invocation {
 
 /// What a tool says when it succeeds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Output {
+pub(crate) struct ToolOutput {
     pub(crate) content: Vec<String>,
     pub(crate) structured: Arc<Value>,
     /// What the caller should know besides, where the contract has a place for it.
     pub(crate) warnings: Vec<String>,
 }
 
-impl Output {
-    pub(crate) fn new(content: String, structured: Value) -> Output {
-        Output { content: vec![content], structured: Arc::new(structured), warnings: Vec::new() }
+impl ToolOutput {
+    pub(crate) fn new(content: String, structured: Value) -> ToolOutput {
+        ToolOutput { content: vec![content], structured: Arc::new(structured), warnings: Vec::new() }
     }
 }
 
 /// How a contract words the end of a call.
-pub(crate) trait Envelope: Send + Sync {
+pub(crate) trait ResultEnvelope: Send + Sync {
     /// What of the arguments goes into the audit line: nothing that tells what the caller thinks about.
     fn note(&self, arguments: &Value) -> Map<String, Value>;
 
-    /// What may be shown in the place of a string of an answer, which stands under this key; `None` where all of it may.
+    /// What replaces a string of an answer, found under this key; `None` where all of it may be shown.
     fn blanked(&self, _key: Option<&str>, _text: &str) -> Option<String> {
         None
     }
@@ -70,7 +70,7 @@ pub(crate) trait Envelope: Send + Sync {
     }
 
     /// Words the end of a call, and says what the audit line calls it. What it gets has passed [`way_out`].
-    fn finish(&self, request_id: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict);
+    fn finish(&self, request_id: &str, outcome: Result<ToolOutput, Failure>) -> (ToolResult, AuditVerdict);
 
     /// The output schema as it is published.
     fn published(&self, output: &Value) -> Map<String, Value>;
@@ -78,28 +78,28 @@ pub(crate) trait Envelope: Send + Sync {
 
 /// What the tools of one contract have in common.
 #[derive(Clone)]
-pub(crate) struct Frame {
-    pub(crate) envelope: Arc<dyn Envelope>,
+pub(crate) struct ContractFrame {
+    pub(crate) envelope: Arc<dyn ResultEnvelope>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) trail: AuditTrail,
 }
 
-type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<Output, Failure>> + Send + Sync>;
+type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<ToolOutput, Failure>> + Send + Sync>;
 
 pub(crate) struct Tool {
-    spec: Spec,
+    spec: ToolSpec,
     input: Schema,
     output: Arc<Schema>,
     handler: Handler,
-    frame: Frame,
+    frame: ContractFrame,
 }
 
 impl Tool {
     /// Panics only on a schema of ours that is not valid, which the tests of every contract would show.
-    pub(crate) fn new<F, R>(frame: &Frame, spec: Spec, handler: F) -> Tool
+    pub(crate) fn new<F, R>(frame: &ContractFrame, spec: ToolSpec, handler: F) -> Tool
     where
         F: Fn(Invocation) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Output, Failure>> + Send + 'static,
+        R: Future<Output = Result<ToolOutput, Failure>> + Send + 'static,
     {
         let compile = |document: Value, side: &str| match Schema::compile(document) {
             Ok(schema) => schema,
@@ -151,7 +151,7 @@ impl Tool {
         arguments: Map<String, Value>,
         context: CallContext,
     ) -> (ToolResult, Option<Failure>) {
-        let Frame { envelope, calls, trail } = &self.frame;
+        let ContractFrame { envelope, calls, trail } = &self.frame;
         let arguments = Value::Object(way_out::enter(arguments));
         let request_id = context.request_id.as_deref().map(|id| engine::visible(id).into_owned());
         let note = AuditNote {
@@ -183,12 +183,12 @@ impl Tool {
     }
 
     /// Runs the handler in a task of its own, so that a panic in it ends one call and nothing else.
-    async fn work(&self, invocation: Invocation) -> Result<Output, Failure> {
+    async fn work(&self, invocation: Invocation) -> Result<ToolOutput, Failure> {
         let Call { cancel, deadline, .. } = invocation.call.clone();
         let deadline = deadline.unwrap_or_else(|| Deadline::after(self.spec.timeout));
         let work = (self.handler)(invocation);
         let schema = Arc::clone(&self.output);
-        let mut task = Task(tokio::spawn(async move {
+        let mut task = AbortedOnDrop(tokio::spawn(async move {
             let output = work.await?;
             assert_conforms(&schema, &output);
             Ok(output)
@@ -207,7 +207,7 @@ impl Tool {
 }
 
 /// Our own output is checked wherever a test or a developer runs it; a released server does not pay for it.
-fn assert_conforms(schema: &Schema, output: &Output) {
+fn assert_conforms(schema: &Schema, output: &ToolOutput) {
     if cfg!(debug_assertions) {
         assert!(!output.content.is_empty(), "a tool result without content");
         if let Some(complaint) = schema.complaint(&output.structured) {
@@ -217,9 +217,9 @@ fn assert_conforms(schema: &Schema, output: &Output) {
 }
 
 /// A task that is aborted when this is dropped.
-struct Task(JoinHandle<Result<Output, Failure>>);
+struct AbortedOnDrop(JoinHandle<Result<ToolOutput, Failure>>);
 
-impl Drop for Task {
+impl Drop for AbortedOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -236,11 +236,11 @@ pub(crate) mod tests {
     use crate::dir2mcp::Bare;
 
     /// What tools under test have in common: nothing is recorded.
-    pub(crate) fn frame() -> Frame {
+    pub(crate) fn frame() -> ContractFrame {
         let redactor = policy::Redactor::new(&policy::SecretPatterns::Default).unwrap();
         let log = Arc::new(AuditLog::new(None, Arc::new(redactor)));
         let trail = AuditTrail { log, wait: AuditWait::Queued, names_caller: true, names_price: true };
-        Frame { envelope: Arc::new(Bare), calls: Arc::default(), trail }
+        ContractFrame { envelope: Arc::new(Bare), calls: Arc::default(), trail }
     }
 
     pub(crate) fn context() -> CallContext {
@@ -252,8 +252,8 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn spec(name: &'static str) -> Spec {
-        Spec {
+    pub(crate) fn spec(name: &'static str) -> ToolSpec {
+        ToolSpec {
             name,
             title: "Test",
             description: "A tool for tests.",
@@ -268,7 +268,7 @@ pub(crate) mod tests {
     }
 
     /// What holds for the tools of every contract.
-    pub(crate) fn assert_well_formed(specs: &[Spec], published: &dyn Fn(&Value) -> Map<String, Value>) {
+    pub(crate) fn assert_well_formed(specs: &[ToolSpec], published: &dyn Fn(&Value) -> Map<String, Value>) {
         for spec in specs {
             assert!(!spec.description.is_empty(), "{}", spec.name);
             assert_eq!((spec.input)()["additionalProperties"], false, "{}", spec.name);
@@ -283,10 +283,10 @@ pub(crate) mod tests {
     /// What `tools/list` shows of a contract, as a page that a reviewer reads.
     pub(crate) fn listed(
         schema_version: u32,
-        specs: &[Spec],
+        specs: &[ToolSpec],
         published: &dyn Fn(&Value) -> Map<String, Value>,
     ) -> String {
-        let tool = |spec: &Spec| {
+        let tool = |spec: &ToolSpec| {
             json!({
                 "name": spec.name,
                 "title": spec.title,
@@ -308,7 +308,7 @@ pub(crate) mod tests {
     async fn d132_a_call_that_works() {
         let tool = Tool::new(&frame(), spec("t.ok"), |invocation| async move {
             assert_eq!(invocation.call.tool, "t.ok");
-            Ok(Output::new("done".into(), json!({"n": invocation.arguments["n"]})))
+            Ok(ToolOutput::new("done".into(), json!({"n": invocation.arguments["n"]})))
         });
         let arguments = json!({"n": 3}).as_object().cloned().unwrap();
         let result = tool.run(arguments, context()).await.0;
@@ -352,7 +352,8 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn output_that_breaks_its_schema_is_our_error() {
-        let tool = Tool::new(&frame(), spec("t.bad"), |_| async { Ok(Output::new("x".into(), json!({}))) });
+        let tool =
+            Tool::new(&frame(), spec("t.bad"), |_| async { Ok(ToolOutput::new("x".into(), json!({}))) });
         assert_eq!(code(&tool.run(Map::new(), context()).await.0), "INTERNAL_ERROR");
     }
 

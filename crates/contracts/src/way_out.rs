@@ -2,7 +2,7 @@
 //!
 //! Whatever a handler answers passes here before its contract words it: each text, each string of the structured result,
 //! failures, warnings and reports of progress. Two things happen to it. What the contract must not show is blanked
-//! ([`Envelope::blanked`]), and hidden characters are spelled out, because names and texts of files are not ours to trust.
+//! ([`ResultEnvelope::blanked`]), and hidden characters are spelled out, because names and texts of files are not ours to trust.
 //! A tool therefore cannot forget either.
 
 use std::borrow::Cow;
@@ -12,10 +12,13 @@ use model::Failure;
 use serde_json::{Map, Value};
 
 use crate::service::ProgressSink;
-use crate::tool::{Envelope, Output};
+use crate::tool::{ResultEnvelope, ToolOutput};
 
 /// A call's outcome as it may be shown.
-pub(crate) fn leave(envelope: &dyn Envelope, outcome: Result<Output, Failure>) -> Result<Output, Failure> {
+pub(crate) fn leave(
+    envelope: &dyn ResultEnvelope,
+    outcome: Result<ToolOutput, Failure>,
+) -> Result<ToolOutput, Failure> {
     match outcome {
         Ok(output) => Ok(answer(envelope, output)),
         Err(failure) => Err(Failure {
@@ -27,7 +30,7 @@ pub(crate) fn leave(envelope: &dyn Envelope, outcome: Result<Output, Failure>) -
 }
 
 /// The same for what a tool reports on the way.
-pub(crate) fn reports(envelope: &Arc<dyn Envelope>, sink: ProgressSink) -> ProgressSink {
+pub(crate) fn reports(envelope: &Arc<dyn ResultEnvelope>, sink: ProgressSink) -> ProgressSink {
     let envelope = Arc::clone(envelope);
     Arc::new(move |done, total, message: String| {
         sink(done, total, shown(&*envelope, None, &message).unwrap_or(message));
@@ -35,7 +38,7 @@ pub(crate) fn reports(envelope: &Arc<dyn Envelope>, sink: ProgressSink) -> Progr
 }
 
 /// One string; `None` where it may leave as it is.
-pub(crate) fn shown(envelope: &dyn Envelope, key: Option<&str>, text: &str) -> Option<String> {
+pub(crate) fn shown(envelope: &dyn ResultEnvelope, key: Option<&str>, text: &str) -> Option<String> {
     let blanked = envelope.blanked(key, text);
     match engine::visible(blanked.as_deref().unwrap_or(text)) {
         Cow::Owned(visible) => Some(visible),
@@ -70,8 +73,8 @@ pub(crate) fn visible_value(value: &Value) -> Cow<'_, Value> {
     mapped(value, None, &spelled).map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-fn answer(envelope: &dyn Envelope, output: Output) -> Output {
-    let Output { content, structured, warnings } = output;
+fn answer(envelope: &dyn ResultEnvelope, output: ToolOutput) -> ToolOutput {
+    let ToolOutput { content, structured, warnings } = output;
     let each = |key: Option<&str>, text: &str| shown(envelope, key, text);
     let changed = mapped(&structured, None, &each);
     let text = |text: String| match &changed {
@@ -82,7 +85,7 @@ fn answer(envelope: &dyn Envelope, output: Output) -> Output {
     };
     let content = content.into_iter().map(text).collect();
     let warnings = warnings.into_iter().map(|text| each(None, &text).unwrap_or(text)).collect();
-    Output { content, structured: changed.map_or(structured, Arc::new), warnings }
+    ToolOutput { content, structured: changed.map_or(structured, Arc::new), warnings }
 }
 
 type Each<'f> = dyn Fn(Option<&str>, &str) -> Option<String> + 'f;
@@ -128,12 +131,12 @@ mod tests {
     /// Blanks one word, and in paths another.
     struct Blanking;
 
-    impl Envelope for Blanking {
+    impl ResultEnvelope for Blanking {
         fn note(&self, _: &Value) -> Map<String, Value> {
             Map::new()
         }
 
-        fn finish(&self, _: &str, _: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
+        fn finish(&self, _: &str, _: Result<ToolOutput, Failure>) -> (ToolResult, AuditVerdict) {
             unreachable!("these tests look at what comes before")
         }
 
@@ -154,7 +157,7 @@ mod tests {
             "items": [{"pointer": "jane\u{202e}", "n": 1}, "jane", null],
             "by\u{9b}name": true,
         });
-        let output = Output {
+        let output = ToolOutput {
             content: vec![structured.to_string(), "jane\u{e0041}".into()],
             structured: structured.into(),
             warnings: vec!["jane".into()],
@@ -177,8 +180,11 @@ mod tests {
     #[test]
     fn what_is_harmless_is_not_copied() {
         let structured = Arc::new(json!({"a": ["b", {"c": "d"}]}));
-        let output =
-            Output { content: vec!["text\n".into()], structured: Arc::clone(&structured), warnings: vec![] };
+        let output = ToolOutput {
+            content: vec!["text\n".into()],
+            structured: Arc::clone(&structured),
+            warnings: vec![],
+        };
         let left = leave(&Blanking, Ok(output.clone())).unwrap();
         assert_eq!(left, output);
         assert!(Arc::ptr_eq(&left.structured, &structured));

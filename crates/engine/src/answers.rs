@@ -16,18 +16,18 @@ pub(crate) struct RememberedHits {
 }
 
 #[derive(Default)]
-pub(crate) struct Answers {
-    inner: Mutex<Inner>,
+pub(crate) struct RememberedAnswers {
+    inner: Mutex<AnswersBySnapshot>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct AnswersBySnapshot {
     /// The number of the snapshot that they are of; later ones have larger numbers.
     snapshot: Option<u64>,
     by_query: HashMap<Query, Arc<RememberedHits>>,
 }
 
-impl Answers {
+impl RememberedAnswers {
     pub(crate) fn get(&self, snapshot: u64, query: &Query) -> Option<Arc<RememberedHits>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.snapshot != Some(snapshot) {

@@ -74,11 +74,11 @@ pub enum AuditWait {
 pub struct AuditLog {
     /// None where nothing is kept.
     file: Option<Arc<LogFile>>,
-    writer: Mutex<Writer>,
+    writer: Mutex<AuditWriter>,
 }
 
 /// The thread that writes; started with the first record.
-enum Writer {
+enum AuditWriter {
     Idle,
     Running { queue: mpsc::Sender<Queued>, thread: JoinHandle<()> },
 }
@@ -94,7 +94,7 @@ impl AuditLog {
     pub fn new(dir: Option<&Path>, redactor: Arc<Redactor>) -> AuditLog {
         let file =
             dir.map(|dir| Arc::new(LogFile { dir: dir.to_owned(), is_made_here: !dir.is_dir(), redactor }));
-        AuditLog { file, writer: Mutex::new(Writer::Idle) }
+        AuditLog { file, writer: Mutex::new(AuditWriter::Idle) }
     }
 
     /// Queues a record, and waits until it is written where that is wanted. A log that cannot be written is worth a
@@ -148,8 +148,8 @@ impl AuditLog {
 
     /// Writes what is queued and ends the thread. Records that come later are written by the calls themselves.
     pub fn close(&self) {
-        let writer = std::mem::replace(&mut *self.writer(), Writer::Idle);
-        if let Writer::Running { queue, thread } = writer {
+        let writer = std::mem::replace(&mut *self.writer(), AuditWriter::Idle);
+        if let AuditWriter::Running { queue, thread } = writer {
             drop(queue);
             leave(thread, "the audit log", STOP_WAIT);
         }
@@ -158,8 +158,8 @@ impl AuditLog {
     /// Waits until what is queued is written.
     async fn written(&self) {
         let queue = match &*self.writer() {
-            Writer::Running { queue, .. } => queue.clone(),
-            Writer::Idle => return,
+            AuditWriter::Running { queue, .. } => queue.clone(),
+            AuditWriter::Idle => return,
         };
         let (done, written) = oneshot::channel();
         if queue.send(Queued { record: None, done: Some(done) }).await.is_ok() {
@@ -170,18 +170,18 @@ impl AuditLog {
     /// `None` where the system grants no thread.
     fn queue(&self, file: &Arc<LogFile>) -> Option<mpsc::Sender<Queued>> {
         let mut writer = self.writer();
-        if let Writer::Running { queue, .. } = &*writer {
+        if let AuditWriter::Running { queue, .. } = &*writer {
             return Some(queue.clone());
         }
         let (queue, queued) = mpsc::channel(QUEUE);
         let file = Arc::clone(file);
         let thread = std::thread::Builder::new().name("audit".to_owned());
         let thread = thread.spawn(move || write_all(&file, queued)).ok()?;
-        *writer = Writer::Running { queue: queue.clone(), thread };
+        *writer = AuditWriter::Running { queue: queue.clone(), thread };
         Some(queue)
     }
 
-    fn writer(&self) -> MutexGuard<'_, Writer> {
+    fn writer(&self) -> MutexGuard<'_, AuditWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,8 +14,8 @@ use retrieve::{Bundle, Bundler, Deterministic, Passage, Repository, Source, Task
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::files::shown_text;
-use crate::search::{Page, Retrieval, SearchFilter, SearchRequest, line_hits};
-use crate::shared::Shared;
+use crate::search::{ResultPage, Retrieval, SearchFilter, SearchRequest, line_hits};
+use crate::shared::SharedEngine;
 use crate::state;
 use crate::symbols::declaring;
 use crate::view::FileView;
@@ -84,7 +84,7 @@ fn write_bundle(dir: &Path, json: &str, markdown: &str) -> std::io::Result<()> {
 
 /// The repository as it is now, under the current policy.
 struct CurrentFiles<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedEngine,
     view: &'a Arc<FileView>,
     retrieval: Retrieval,
     stop: &'a Stop,
@@ -100,7 +100,7 @@ impl Repository for CurrentFiles<'_> {
             retrieval: self.retrieval,
             index: IndexChoice::Both,
             filter: SearchFilter::default(),
-            page: Page { offset: 0, limit: k },
+            page: ResultPage { offset: 0, limit: k },
         };
         let hits = line_hits(self.shared, self.view, &request, self.stop)?;
         Ok(hits

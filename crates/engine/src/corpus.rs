@@ -20,7 +20,7 @@ pub struct Corpus {
     pub profile: Profile,
     pub models: ModelNames,
     pub indexing: Progress,
-    /// A digest of all the rest: numbers that somebody or something changed are not believed.
+    /// A digest of all the rest: numbers that do not match it are ignored.
     #[serde(default)]
     check: String,
 }

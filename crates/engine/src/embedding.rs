@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{STOP_WAIT, leave};
-use crate::shared::Shared;
-use crate::worker::{CORPUS_EVERY, Event, EventSink};
+use crate::shared::SharedEngine;
+use crate::worker::{CORPUS_EVERY, EngineEvent, EventSink};
 
 /// Pause before a provider that failed is asked again; doubles up to the second one while it keeps failing.
 const FIRST_RETRY: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ pub(crate) struct EmbeddingThread {
 
 impl EmbeddingThread {
     /// Starts the thread; not for a local embedder, which the index calls itself.
-    pub(crate) fn start(&self, shared: &Arc<Shared>, on_event: &EventSink) {
+    pub(crate) fn start(&self, shared: &Arc<SharedEngine>, on_event: &EventSink) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.embedding.remote().is_none() || running.is_some() {
             return;
@@ -49,7 +49,9 @@ impl EmbeddingThread {
         match spawned {
             Ok(thread) => *running = Some(thread),
             Err(error) => {
-                (on_event)(Event::Warning(format!("the system grants no thread to embed with: {error}")));
+                (on_event)(EngineEvent::Warning(format!(
+                    "the system grants no thread to embed with: {error}"
+                )));
             }
         }
     }
@@ -69,7 +71,7 @@ impl EmbeddingThread {
 }
 
 /// Embeds all that is pending, in this thread: for a command that ends afterwards.
-pub(crate) fn embed_now(shared: &Arc<Shared>, on_event: &EventSink) {
+pub(crate) fn embed_now(shared: &Arc<SharedEngine>, on_event: &EventSink) {
     if shared.embedding.remote().is_none() || shared.stopping.load(Relaxed) {
         return;
     }
@@ -84,7 +86,7 @@ pub(crate) fn embed_now(shared: &Arc<Shared>, on_event: &EventSink) {
             });
         }
         Err(error) => {
-            (on_event)(Event::Warning(format!("the system grants no thread to embed with: {error}")));
+            (on_event)(EngineEvent::Warning(format!("the system grants no thread to embed with: {error}")));
         }
     }
 }
@@ -94,7 +96,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 /// Embeds whenever something has changed, and again after a while where the provider failed.
-async fn follow(shared: &Arc<Shared>, wake: &Notify, on_event: &EventSink) {
+async fn follow(shared: &Arc<SharedEngine>, wake: &Notify, on_event: &EventSink) {
     let mut retry = FIRST_RETRY;
     loop {
         wake.notified().await;
@@ -104,7 +106,7 @@ async fn follow(shared: &Arc<Shared>, wake: &Notify, on_event: &EventSink) {
                 break;
             };
             let pause = match error.kind {
-                // Nothing changes before somebody changes the key, and then the process starts again.
+                // Nothing changes until the user changes the key, and then the process starts again.
                 ProviderErrorKind::Auth => return,
                 ProviderErrorKind::RateLimited { after: Some(told) } => told,
                 _ => retry,
@@ -116,7 +118,7 @@ async fn follow(shared: &Arc<Shared>, wake: &Notify, on_event: &EventSink) {
 }
 
 /// One run over all that is pending. Returns why some of it still is.
-async fn run(shared: &Arc<Shared>, on_event: &EventSink) -> Option<ProviderError> {
+async fn run(shared: &Arc<SharedEngine>, on_event: &EventSink) -> Option<ProviderError> {
     let embedder = shared.embedding.remote()?;
     let index = shared.index();
     let last_corpus = Mutex::new(Instant::now());
@@ -127,7 +129,7 @@ async fn run(shared: &Arc<Shared>, on_event: &EventSink) -> Option<ProviderError
             shared.write_corpus();
             *last = Instant::now();
         }
-        (on_event)(Event::Progress(shared.progress()));
+        (on_event)(EngineEvent::Progress(shared.progress()));
     };
     let report = match ingest::embed_pending(&index, embedder, &on_stored).await {
         Ok(report) => report,
@@ -143,12 +145,12 @@ async fn run(shared: &Arc<Shared>, on_event: &EventSink) -> Option<ProviderError
     });
     let is_news = shared.counters.set_embedding_note(note.clone());
     if let (true, Some(note)) = (is_news, note) {
-        (on_event)(Event::Warning(note));
+        (on_event)(EngineEvent::Warning(note));
     }
     if embedded + refused > 0 || is_news {
         shared.refresh_totals();
         shared.write_corpus();
-        (on_event)(Event::Progress(shared.progress()));
+        (on_event)(EngineEvent::Progress(shared.progress()));
     }
     stopped
 }

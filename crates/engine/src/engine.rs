@@ -14,9 +14,9 @@ use retrieve::Weights;
 
 use crate::corpus::{Corpus, ModelNames};
 use crate::embedding;
-use crate::shared::Shared;
+use crate::shared::SharedEngine;
 use crate::state_dir::StateDirError;
-use crate::worker::{self, Event, EventSink, Wake, Waker};
+use crate::worker::{self, EngineEvent, EventSink, Wake, Waker};
 
 /// How long the background work may take to stop, and how often it is looked whether it has.
 pub(crate) const STOP_WAIT: Duration = Duration::from_secs(3);
@@ -66,7 +66,7 @@ pub enum IndexingOutcome {
 }
 
 pub struct Engine {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedEngine>,
     worker: Mutex<Option<(JoinHandle<()>, Waker)>>,
 }
 
@@ -77,7 +77,7 @@ impl Engine {
             .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
         let policy = Policy::new(config.rules.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
-        let shared = Shared::open(config, guard, embedding)?;
+        let shared = SharedEngine::open(config, guard, embedding)?;
         Ok(Engine { shared: Arc::new(shared), worker: Mutex::new(None) })
     }
 
@@ -108,7 +108,7 @@ impl Engine {
             Err(error) => {
                 self.shared.finish_job();
                 let message = format!("the system grants no thread to index with: {error}");
-                (on_event)(Event::Fatal { code: ErrorCode::IngestFailed, message });
+                (on_event)(EngineEvent::Fatal { code: ErrorCode::IngestFailed, message });
             }
         }
     }

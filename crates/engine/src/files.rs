@@ -12,8 +12,8 @@ use retrieve::CompiledFilter;
 
 use crate::call::Call;
 use crate::engine::Engine;
-use crate::place::Selection;
-use crate::shared::Shared;
+use crate::place::OpenSelection;
+use crate::shared::SharedEngine;
 use crate::suggest::nearest_paths;
 use crate::view::FileView;
 
@@ -22,7 +22,7 @@ use crate::view::FileView;
 pub struct OpenRequest {
     /// As the caller wrote it; the engine checks it.
     pub rel_path: String,
-    pub selection: Selection,
+    pub selection: OpenSelection,
     pub max_chars: usize,
 }
 
@@ -236,7 +236,7 @@ impl Engine {
     }
 }
 
-impl Shared {
+impl SharedEngine {
     /// A path as a caller wrote it: with either slash, relative to the root or absolute below it.
     pub(crate) fn resolve(&self, written: &str) -> Result<RelPath, Failure> {
         if written.trim().is_empty() {
@@ -284,7 +284,7 @@ impl Shared {
 }
 
 /// The text that hits cite: that of the file, or what was extracted from a notebook, a letter or another such document.
-pub(crate) fn shown_text(shared: &Shared, view: &FileView, path: &RelPath) -> Result<String, Failure> {
+pub(crate) fn shown_text(shared: &SharedEngine, view: &FileView, path: &RelPath) -> Result<String, Failure> {
     use Format::{Csv, Html, Md, Tsv, Txt};
     let is_document = Format::from_name(path.file_name())
         .is_some_and(|format| !format.is_archive() && !matches!(format, Html | Csv | Tsv | Md | Txt));

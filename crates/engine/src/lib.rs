@@ -54,7 +54,7 @@ pub use ingest::{
     ChunkOptions, DocumentProcesses, DocumentReader, InProcess, IngestError, IngestRules, serve_documents,
 };
 pub use lock::writer_of;
-pub use place::Selection;
+pub use place::OpenSelection;
 pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use preview::{Preview, PreviewRequest};
@@ -66,10 +66,10 @@ pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
 pub use roots::FurtherRoot;
-pub use search::{AskAnswer, LineHits, Page, Retrieval, SearchAnswer, SearchFilter, SearchRequest};
-pub use search_files::{FoundFile, FoundFiles, PreviewRules, RewrittenQuery};
+pub use search::{AskAnswer, LineHits, ResultPage, Retrieval, SearchFilter, SearchRequest, SearchResults};
+pub use search_files::{FoundFiles, MatchingFile, PreviewRules, RewrittenQuery};
 pub use status::{IndexStatus, Stats};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
-pub use worker::{Event, EventSink};
+pub use worker::{EngineEvent, EventSink};
 pub use workspace::{SummaryRequest, Workspace};

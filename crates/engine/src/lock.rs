@@ -17,7 +17,7 @@ pub(crate) struct WriterLock {
 /// What became of the attempt to be the writer.
 pub(crate) enum Attempt {
     Held(WriterLock),
-    /// Somebody else writes; what the lock file says of them, for people to read.
+    /// Another process writes; what the lock file says of it, for people to read.
     Busy {
         holder: String,
     },

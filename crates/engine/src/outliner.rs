@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use ingest::IngestError;
 
 use crate::engine::{STOP_WAIT, leave};
-use crate::shared::Shared;
+use crate::shared::SharedEngine;
 
 #[derive(Default)]
 pub(crate) struct Outliner {
@@ -17,7 +17,7 @@ pub(crate) struct Outliner {
 
 impl Outliner {
     /// Starts the thread unless it runs.
-    pub(crate) fn start(&self, shared: &Arc<Shared>) {
+    pub(crate) fn start(&self, shared: &Arc<SharedEngine>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.is_some() {
             return;
@@ -57,7 +57,7 @@ impl Outliner {
     }
 }
 
-fn catch_up(shared: &Shared) {
+fn catch_up(shared: &SharedEngine) {
     if !shared.is_writer() {
         return;
     }

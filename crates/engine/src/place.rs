@@ -13,7 +13,7 @@ use crate::open_file::{Whole, unsupported};
 
 /// Which part of a document to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection {
+pub enum OpenSelection {
     /// The beginning: first characters, first page or start of the transcript.
     Start,
     Lines {
@@ -32,19 +32,19 @@ impl Whole {
     pub(crate) fn slice(
         &self,
         path: &RelPath,
-        selection: Selection,
+        selection: OpenSelection,
         max_chars: usize,
     ) -> Result<Slice, Failure> {
         let unsupported = |why| Err(unsupported(path, self.doc_type, why));
         let (pages, times) = (self.pages(), self.times());
         match selection {
-            Selection::Lines { start, end } => Ok(Slice::lines(&self.text, start, end, max_chars)),
-            Selection::Start => Ok(match (pages, times) {
+            OpenSelection::Lines { start, end } => Ok(Slice::lines(&self.text, start, end, max_chars)),
+            OpenSelection::Start => Ok(match (pages, times) {
                 (Some(pages), _) => Slice::unit_page(pages, 1, max_chars),
                 (_, Some(times)) => Slice::time(times, 0, u64::MAX, max_chars),
                 _ => Slice::lines(&self.text, 1, u32::MAX, max_chars),
             }),
-            Selection::Page(page) => {
+            OpenSelection::Page(page) => {
                 let count = match pages {
                     Some(pages) => pages.parts.max(1),
                     None => match TextPages::of(&self.text) {
@@ -63,7 +63,7 @@ impl Whole {
                     }
                 }
             }
-            Selection::Time { start_ms, end_ms } => match times {
+            OpenSelection::Time { start_ms, end_ms } => match times {
                 Some(times) => Ok(Slice::time(times, start_ms, end_ms, max_chars)),
                 None => unsupported("has no transcript"),
             },

@@ -14,7 +14,7 @@ use crate::call::Call;
 use crate::clock::timestamp;
 use crate::engine::Engine;
 use crate::roots::Location;
-use crate::seen::{Seen, is_below};
+use crate::seen::{SeenFiles, is_below};
 use crate::view::FileView;
 use crate::worker::{self, EventSink, Wake};
 use crate::workspace::Workspace;
@@ -91,9 +91,9 @@ impl Engine {
         let (difference, timestamp) = call
             .blocking(move |_| {
                 let now = timestamp(shared.config.clock.as_ref());
-                let now = Seen::now(&shared.index(), now, &|row| view.shows_document(row))?;
+                let now = SeenFiles::now(&shared.index(), now, &|row| view.shows_document(row))?;
                 let file = refreshed_file(&data_dir);
-                let difference = now.since(&Seen::read(&file).unwrap_or_default(), force);
+                let difference = now.since(&SeenFiles::read(&file).unwrap_or_default(), force);
                 now.write(&file)?;
                 Ok((difference, now.timestamp))
             })
@@ -169,7 +169,7 @@ impl Engine {
 
 /// When the last refresh was.
 pub(crate) fn last(data_dir: &Path) -> Option<String> {
-    Seen::read(&refreshed_file(data_dir)).map(|seen| seen.timestamp)
+    SeenFiles::read(&refreshed_file(data_dir)).map(|seen| seen.timestamp)
 }
 
 fn refreshed_file(data_dir: &Path) -> PathBuf {
@@ -207,10 +207,10 @@ impl Workspace {
             tokio::select! {
                 biased;
                 done = &mut work => {
-                    let counted: Result<Counted, Failure> = done.map_err(|_| {
+                    let counted: Result<RefreshCounts, Failure> = done.map_err(|_| {
                         Failure::new(ErrorCode::InternalError, "indexing ended abnormally; see the server's log")
                     })?;
-                    let Counted { indexed, now } = counted?;
+                    let RefreshCounts { indexed, now } = counted?;
                     // Only what a caller is told counts as seen: who does not wait hears of it from the next call.
                     let file = seen_file(&engine);
                     call.blocking(move |_| now.write(&file)).await?;
@@ -272,16 +272,16 @@ fn is_folder(engine: &Engine, rel_path: &str) -> Result<(), Failure> {
 }
 
 /// The counts, and the files that the next request is compared with once these counts were reported.
-struct Counted {
+struct RefreshCounts {
     indexed: IndexedFolder,
-    now: Seen,
+    now: SeenFiles,
 }
 
-fn count(engine: &Engine, folder: &str, full: bool) -> Result<Counted, Failure> {
+fn count(engine: &Engine, folder: &str, full: bool) -> Result<RefreshCounts, Failure> {
     let index = engine.shared.index();
     let now = timestamp(engine.shared.config.clock.as_ref());
-    let now = Seen::now(&index, now, &|row| row.status == DocStatus::Ok)?;
-    let before = Seen::read(&seen_file(engine)).unwrap_or_default();
+    let now = SeenFiles::now(&index, now, &|row| row.status == DocStatus::Ok)?;
+    let before = SeenFiles::read(&seen_file(engine)).unwrap_or_default();
     let (left_out, _) =
         index.list(&|row| row.status != DocStatus::Ok && is_below(&row.path, folder), 0, 0)?;
     let (now_below, before_below) = (now.clone().below(folder), before.clone().below(folder));
@@ -289,7 +289,7 @@ fn count(engine: &Engine, folder: &str, full: bool) -> Result<Counted, Failure> 
     let indexed = difference.added + difference.updated;
     let skipped = now_below.len() - indexed + left_out;
     let indexed = IndexedFolder { indexed, skipped, removed: difference.removed, ..IndexedFolder::default() };
-    Ok(Counted { indexed, now: now.merged_below(folder, before) })
+    Ok(RefreshCounts { indexed, now: now.merged_below(folder, before) })
 }
 
 fn seen_file(engine: &Engine) -> PathBuf {

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 /// The line of those who wait. A clone is the same line.
 #[derive(Clone, Default)]
-pub(crate) struct RefreshQueue(Arc<Mutex<Line>>);
+pub(crate) struct RefreshQueue(Arc<Mutex<WaitingLine>>);
 
 #[derive(Default)]
-struct Line {
+struct WaitingLine {
     is_busy: bool,
     /// The roots that are indexed or wait for it.
     roots: HashSet<usize>,
@@ -26,7 +26,7 @@ struct Waiting {
 }
 
 /// A place in the line. Given up when dropped, with the turn if it had it.
-pub(crate) struct Turn {
+pub(crate) struct RefreshTurn {
     queue: RefreshQueue,
     root: usize,
     called: Option<oneshot::Receiver<()>>,
@@ -34,13 +34,13 @@ pub(crate) struct Turn {
 
 /// The root is indexed already, or waits for it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Busy;
+pub(crate) struct RootBusy;
 
 impl RefreshQueue {
-    pub(crate) fn enter(&self, root: usize, priority: u8) -> Result<Turn, Busy> {
+    pub(crate) fn enter(&self, root: usize, priority: u8) -> Result<RefreshTurn, RootBusy> {
         let mut line = self.line();
         if !line.roots.insert(root) {
-            return Err(Busy);
+            return Err(RootBusy);
         }
         let called = if std::mem::replace(&mut line.is_busy, true) {
             let (wake, called) = oneshot::channel();
@@ -51,10 +51,10 @@ impl RefreshQueue {
         } else {
             None
         };
-        Ok(Turn { queue: self.clone(), root, called })
+        Ok(RefreshTurn { queue: self.clone(), root, called })
     }
 
-    fn line(&self) -> std::sync::MutexGuard<'_, Line> {
+    fn line(&self) -> std::sync::MutexGuard<'_, WaitingLine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,7 +75,7 @@ impl RefreshQueue {
     }
 }
 
-impl Turn {
+impl RefreshTurn {
     /// Waits until it is this one's turn.
     pub(crate) async fn come(&mut self) {
         if let Some(called) = self.called.as_mut() {
@@ -86,7 +86,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for RefreshTurn {
     fn drop(&mut self) {
         self.queue.line().roots.remove(&self.root);
         let had_turn = match self.called.as_mut() {

@@ -14,7 +14,7 @@ use crate::answers::RememberedHits;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::files::shown_text;
-use crate::shared::Shared;
+use crate::shared::SharedEngine;
 use crate::view::FileView;
 
 /// One question, the same for all contracts.
@@ -29,7 +29,7 @@ pub struct SearchRequest {
     pub retrieval: Retrieval,
     pub index: IndexChoice,
     pub filter: SearchFilter,
-    pub page: Page,
+    pub page: ResultPage,
 }
 
 /// How passages are found.
@@ -56,7 +56,7 @@ pub struct SearchFilter {
 
 /// Which of the results to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct ResultPage {
     pub offset: usize,
     pub limit: usize,
 }
@@ -70,7 +70,7 @@ impl From<Query> for SearchRequest {
             retrieval: Retrieval::Hybrid,
             index: query.index,
             filter: SearchFilter { paths: query.filter, ..SearchFilter::default() },
-            page: Page { offset: 0, limit: query.k },
+            page: ResultPage { offset: 0, limit: query.k },
         }
     }
 }
@@ -89,7 +89,7 @@ impl SearchRequest {
 
 /// Passages, best first.
 #[derive(Debug, Clone)]
-pub struct SearchAnswer {
+pub struct SearchResults {
     pub query: String,
     pub k: usize,
     pub index_used: IndexUsed,
@@ -118,10 +118,10 @@ pub struct LineHits {
 }
 
 impl Engine {
-    pub async fn search(&self, call: &Call, request: SearchRequest) -> Result<SearchAnswer, Failure> {
+    pub async fn search(&self, call: &Call, request: SearchRequest) -> Result<SearchResults, Failure> {
         let (query, k) = (request.text.clone(), request.page.limit);
         let found = self.shared.find(call, request).await?;
-        Ok(SearchAnswer {
+        Ok(SearchResults {
             query,
             k,
             index_used: found.index_used,
@@ -135,7 +135,7 @@ impl Engine {
         &self,
         call: &Call,
         request: SearchRequest,
-    ) -> Result<(SearchAnswer, Vec<Breakdown>), Failure> {
+    ) -> Result<(SearchResults, Vec<Breakdown>), Failure> {
         let shared = Arc::clone(&self.shared);
         let (query, k) = (request.text.clone(), request.page.limit);
         let found = call
@@ -144,7 +144,7 @@ impl Engine {
                 shared.passages(&snapshot, &request, stop)
             })
             .await?;
-        let answer = SearchAnswer {
+        let answer = SearchResults {
             query,
             k,
             index_used: found.index_used,
@@ -200,7 +200,7 @@ impl Engine {
             .blocking(move |stop| {
                 // Several passages may lie in one window.
                 let wanted = request.page.limit;
-                let page = Page { limit: wanted.saturating_mul(2), ..request.page };
+                let page = ResultPage { limit: wanted.saturating_mul(2), ..request.page };
                 let found = line_hits(&shared, &view, &SearchRequest { page, ..request }, stop)?;
                 stop.check()?;
                 let is_code = |path: &RelPath| discover::classify(path, &[]) == DocType::Code;
@@ -217,7 +217,7 @@ impl Engine {
     }
 }
 
-impl Shared {
+impl SharedEngine {
     /// The hits, from memory where the same was asked of the same snapshot.
     async fn find(
         self: &Arc<Self>,
@@ -272,7 +272,7 @@ impl Shared {
 
 /// The hits that may be shown now by their lines: of files that are there, within the view and the policy.
 pub(crate) fn line_hits(
-    shared: &Shared,
+    shared: &SharedEngine,
     view: &Arc<FileView>,
     request: &SearchRequest,
     stop: &Stop,
@@ -321,7 +321,7 @@ pub(crate) fn line_hits(
 
 /// Whether a file that was indexed has changed since; `None` where it may not be shown any more. A file that was
 /// renamed onto a forbidden name is gone from its old one, and with it everything that was known of it.
-fn state(shared: &Shared, view: &FileView, path: &str) -> Result<Option<bool>, Failure> {
+fn state(shared: &SharedEngine, view: &FileView, path: &str) -> Result<Option<bool>, Failure> {
     let Ok(parsed) = RelPath::from_walk(path) else { return Ok(None) };
     let Ok(file) = shared.guard.open(&parsed) else { return Ok(None) };
     let Some(row) = shared.index().document(path)? else { return Ok(None) };

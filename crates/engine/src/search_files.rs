@@ -1,7 +1,7 @@
 //! Files that answer a question in everyday words, over all roots, page by page.
 //!
 //! A search has two parts. The passages that the words and the meaning of the question lead to are ranked as everywhere
-//! else; a file stands where its best passage stands. Behind them come the other files that hold the words, so that
+//! else; a file has the rank of its best passage. Behind them come the other files that hold the words, so that
 //! pages go on as far as there are files. Paging through an unchanged index shows each file once.
 
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ impl PreviewRules {
 
 #[derive(Debug, Clone)]
 pub struct FoundFiles {
-    pub items: Vec<FoundFile>,
+    pub items: Vec<MatchingFile>,
     /// How many files there are in all.
     pub total: u64,
     /// Every root was indexed to its end.
@@ -46,7 +46,7 @@ pub struct FoundFiles {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundFile {
+pub struct MatchingFile {
     /// Absolute.
     pub path: String,
     /// Where in the file, as people say it, and as a preview takes it.
@@ -180,7 +180,7 @@ impl Workspace {
         page: impl Iterator<Item = &'a RankedFile>,
         rules: &PreviewRules,
         stop: &Stop,
-    ) -> Result<Vec<FoundFile>, Failure> {
+    ) -> Result<Vec<MatchingFile>, Failure> {
         let mut items = Vec::new();
         for file in page {
             stop.check()?;
@@ -190,7 +190,7 @@ impl Workspace {
             let Some(row) = root.index.document(&file.path)? else { continue };
             let words = ranking.words(file.root);
             let cited = CitedPassage::of(&root.index, &chunk, words, &|text| rules.blank(text), rules.bytes)?;
-            items.push(FoundFile {
+            items.push(MatchingFile {
                 path: self.roots().absolute(file.root, &file.path),
                 pointer: cited.pointer,
                 snippet: cited.snippet,

@@ -18,7 +18,7 @@ const VERSION: u32 = 2;
 
 /// The files as of one call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct SeenFiles {
     version: u32,
     /// UTC, milliseconds, `Z`.
     pub(crate) timestamp: String,
@@ -31,19 +31,19 @@ pub(crate) struct Seen {
 
 /// What happened between two calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub(crate) struct FilesDifference {
     pub(crate) added: u64,
     pub(crate) updated: u64,
     pub(crate) removed: u64,
 }
 
-impl Seen {
+impl SeenFiles {
     /// The files that the index holds now.
     pub(crate) fn now(
         index: &Index,
         timestamp: String,
         admit: &dyn Fn(&DocumentRow) -> bool,
-    ) -> Result<Seen, Failure> {
+    ) -> Result<SeenFiles, Failure> {
         let (_, rows) = index.list(admit, usize::MAX, 0)?;
         let files = rows
             .into_iter()
@@ -54,20 +54,20 @@ impl Seen {
                 (document.path, (document.size, document.mtime_ns, hash.unwrap_or_default()))
             })
             .collect();
-        Ok(Seen { version: VERSION, timestamp, files, check: String::new() })
+        Ok(SeenFiles { version: VERSION, timestamp, files, check: String::new() })
     }
 
     #[allow(clippy::disallowed_methods, reason = "a file of our own")]
-    pub(crate) fn read(file: &Path) -> Option<Seen> {
+    pub(crate) fn read(file: &Path) -> Option<SeenFiles> {
         let text = std::fs::read_to_string(file).ok()?;
         // An unknown or damaged one is as good as none: everything then counts as added.
         serde_json::from_str(&text)
             .ok()
-            .filter(|seen: &Seen| seen.version == VERSION && seen.check == seen.digest())
+            .filter(|seen: &SeenFiles| seen.version == VERSION && seen.check == seen.digest())
     }
 
     pub(crate) fn write(&self, file: &Path) -> Result<(), Failure> {
-        let sealed = Seen { check: self.digest(), ..self.clone() };
+        let sealed = SeenFiles { check: self.digest(), ..self.clone() };
         let text = serde_json::to_string(&sealed).unwrap_or_default();
         let folder = file.parent().unwrap_or(file);
         state::prepare_state_dir(folder).and_then(|()| state::write(file, &text, 0o600)).map_err(|error| {
@@ -83,8 +83,8 @@ impl Seen {
     }
 
     /// What came since `before`; with `all`, every file that was there then counts as updated.
-    pub(crate) fn since(&self, before: &Seen, all: bool) -> Difference {
-        let mut difference = Difference::default();
+    pub(crate) fn since(&self, before: &SeenFiles, all: bool) -> FilesDifference {
+        let mut difference = FilesDifference::default();
         for (path, state) in &self.files {
             match before.files.get(path) {
                 None => difference.added += 1,
@@ -98,13 +98,13 @@ impl Seen {
     }
 
     /// Keeps what lies below a folder as it is here, and everything else as it was before.
-    pub(crate) fn merged_below(mut self, folder: &str, before: Seen) -> Seen {
+    pub(crate) fn merged_below(mut self, folder: &str, before: SeenFiles) -> SeenFiles {
         self.files.retain(|path, _| is_below(path, folder));
         self.files.extend(before.files.into_iter().filter(|(path, _)| !is_below(path, folder)));
         self
     }
 
-    pub(crate) fn below(mut self, folder: &str) -> Seen {
+    pub(crate) fn below(mut self, folder: &str) -> SeenFiles {
         self.files.retain(|path, _| is_below(path, folder));
         self
     }
@@ -118,18 +118,18 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(files: &[(&str, u64)]) -> Seen {
+    fn seen(files: &[(&str, u64)]) -> SeenFiles {
         let files = files.iter().map(|(path, size)| ((*path).to_owned(), (*size, 0, String::new())));
-        Seen { version: VERSION, files: files.collect(), ..Seen::default() }
+        SeenFiles { version: VERSION, files: files.collect(), ..SeenFiles::default() }
     }
 
     #[test]
     fn each_change_counts_once() {
         let before = seen(&[("a", 1), ("b", 1), ("c", 1)]);
         let now = seen(&[("a", 1), ("b", 2), ("d", 1)]);
-        assert_eq!(now.since(&before, false), Difference { added: 1, updated: 1, removed: 1 });
-        assert_eq!(now.since(&before, true), Difference { added: 1, updated: 2, removed: 1 });
-        assert_eq!(now.since(&now, false), Difference::default());
+        assert_eq!(now.since(&before, false), FilesDifference { added: 1, updated: 1, removed: 1 });
+        assert_eq!(now.since(&before, true), FilesDifference { added: 1, updated: 2, removed: 1 });
+        assert_eq!(now.since(&now, false), FilesDifference::default());
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let before = seen(&[("in/a", 1), ("out", 1), ("inner", 1)]);
         let now = seen(&[("in/b", 1), ("out", 2), ("inner", 1)]);
         let difference = now.below("in").since(&seen(&[("in/a", 1)]), false);
-        assert_eq!(difference, Difference { added: 1, updated: 0, removed: 1 });
+        assert_eq!(difference, FilesDifference { added: 1, updated: 0, removed: 1 });
         let now = seen(&[("in/b", 1), ("out", 2)]);
         let merged = now.merged_below("in", before);
         let paths: Vec<&String> = merged.files.keys().collect();

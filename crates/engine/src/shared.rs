@@ -14,7 +14,7 @@ use policy::Guard;
 use retrieve::{QueryEmbedder, QueryVectors};
 use tokio::sync::watch;
 
-use crate::answers::Answers;
+use crate::answers::RememberedAnswers;
 use crate::corpus::{Corpus, read_corpus};
 use crate::embedding::EmbeddingThread;
 use crate::engine::{EngineConfig, EngineError};
@@ -32,7 +32,7 @@ const NEW_INDEX_WAIT: Duration = Duration::from_secs(5);
 const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
 
 /// What the façade and the background worker both use.
-pub(crate) struct Shared {
+pub(crate) struct SharedEngine {
     pub(crate) config: EngineConfig,
     pub(crate) guard: Guard,
     pub(crate) embedding: EmbeddingProvider,
@@ -43,8 +43,8 @@ pub(crate) struct Shared {
     /// A whole pass has ended, now or in an earlier life.
     pub(crate) built: AtomicBool,
     pub(crate) outliner: Outliner,
-    role: RwLock<Role>,
-    pub(crate) answers: Answers,
+    role: RwLock<IndexRole>,
+    pub(crate) answers: RememberedAnswers,
     /// True while a job of this process runs; its end wakes those who wait for it.
     running: watch::Sender<bool>,
     foreign: Mutex<Option<(Instant, Progress)>>,
@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     told: std::sync::Once,
 }
 
-struct Role {
+struct IndexRole {
     index: Arc<Index>,
     /// Held while this process is the writer.
     lock: Option<WriterLock>,
@@ -60,17 +60,17 @@ struct Role {
     holder: String,
 }
 
-impl Shared {
+impl SharedEngine {
     /// Opens the index. Becomes the writer unless another process is, or only reading is wanted.
     pub(crate) fn open(
         config: EngineConfig,
         guard: Guard,
         embedding: EmbeddingProvider,
-    ) -> Result<Shared, EngineError> {
+    ) -> Result<SharedEngine, EngineError> {
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
             let index = open_index(&config, &guard, &embedding, Access::Reader)?;
-            Role { index: Arc::new(index), lock: None, holder: String::new() }
+            IndexRole { index: Arc::new(index), lock: None, holder: String::new() }
         } else {
             state_dir::claim(guard.root().path(), &config.state_dir)?;
             take_role(&config, &guard, &embedding)?
@@ -78,7 +78,7 @@ impl Shared {
         let counters = Arc::new(Counters::default());
         counters.set_totals(&counted(&role.index)?);
         let is_built = ingest::has_finished(&role.index)?;
-        Ok(Shared {
+        Ok(SharedEngine {
             config,
             guard,
             query_embedder: QueryEmbedder::new(embedding.clone()),
@@ -89,7 +89,7 @@ impl Shared {
             built: AtomicBool::new(is_built),
             outliner: Outliner::default(),
             role: RwLock::new(role),
-            answers: Answers::default(),
+            answers: RememberedAnswers::default(),
             running: watch::Sender::new(false),
             foreign: Mutex::new(None),
             told: std::sync::Once::new(),
@@ -188,7 +188,7 @@ impl Shared {
         let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
         self.counters.set_totals(&counted(&index)?);
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
-        *role = Role { index: Arc::new(index), lock: Some(lock), holder: String::new() };
+        *role = IndexRole { index: Arc::new(index), lock: Some(lock), holder: String::new() };
         Ok(true)
     }
 
@@ -232,7 +232,7 @@ impl Shared {
         }
     }
 
-    fn role(&self) -> std::sync::RwLockReadGuard<'_, Role> {
+    fn role(&self) -> std::sync::RwLockReadGuard<'_, IndexRole> {
         self.role.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -273,7 +273,7 @@ fn take_role(
     config: &EngineConfig,
     guard: &Guard,
     embedding: &EmbeddingProvider,
-) -> Result<Role, EngineError> {
+) -> Result<IndexRole, EngineError> {
     let state = |source| EngineError::State { path: config.state_dir.clone(), source };
     let started = Instant::now();
     loop {
@@ -282,7 +282,7 @@ fn take_role(
             Attempt::Busy { holder } => (Access::Reader, None, holder),
         };
         match open_index(config, guard, embedding, access) {
-            Ok(index) => return Ok(Role { index: Arc::new(index), lock, holder }),
+            Ok(index) => return Ok(IndexRole { index: Arc::new(index), lock, holder }),
             Err(IndexError::Missing { .. }) if lock.is_none() && started.elapsed() < NEW_INDEX_WAIT => {
                 std::thread::sleep(NEW_INDEX_POLL);
             }

@@ -82,12 +82,14 @@ pub fn claim(root: &Path, state_dir: &Path) -> Result<(), StateDirError> {
     let path = state_dir.join(FILE);
     let known = Record::read(state_dir).map_err(failed)?;
     match &known {
-        Known::Record(known) if *known == record => return Ok(()),
+        KnownRoot::Record(known) if *known == record => return Ok(()),
         // Another process may be claiming it at this moment.
-        Known::Nothing if !write_new(&path, &text, 0o600).map_err(failed)? => return claim(root, state_dir),
+        KnownRoot::Nothing if !write_new(&path, &text, 0o600).map_err(failed)? => {
+            return claim(root, state_dir);
+        }
         _ => {}
     }
-    if !matches!(&known, Known::Record(known) if known.made_for(&record)) {
+    if !matches!(&known, KnownRoot::Record(known) if known.made_for(&record)) {
         match fs::remove_dir_all(state_dir.join(SERVERS)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
@@ -100,8 +102,8 @@ pub fn claim(root: &Path, state_dir: &Path) -> Result<(), StateDirError> {
         }
     }
     match known {
-        Known::Nothing => Ok(()),
-        Known::Broken | Known::Record(_) => write(&path, &text, 0o600).map_err(failed),
+        KnownRoot::Nothing => Ok(()),
+        KnownRoot::Broken | KnownRoot::Record(_) => write(&path, &text, 0o600).map_err(failed),
     }
 }
 
@@ -113,11 +115,13 @@ pub fn check(root: &Path, state_dir: &Path) -> Result<Belonging, StateDirError> 
     let foreign =
         |owner: String| StateDirError::Foreign { path: state_dir.to_owned(), owner, root: root.to_owned() };
     match Record::read(state_dir).map_err(failed)? {
-        Known::Record(known) if known.made_for(&here) => Ok(Belonging::Own),
+        KnownRoot::Record(known) if known.made_for(&here) => Ok(Belonging::Own),
         // The folder was copied or moved to another disk, state directory and all.
-        Known::Record(known) if known.place.is_some() && known.place == here.place => Ok(Belonging::Adopted),
-        Known::Record(known) => Err(foreign(known.root)),
-        Known::Nothing | Known::Broken => match read_corpus(state_dir) {
+        KnownRoot::Record(known) if known.place.is_some() && known.place == here.place => {
+            Ok(Belonging::Adopted)
+        }
+        KnownRoot::Record(known) => Err(foreign(known.root)),
+        KnownRoot::Nothing | KnownRoot::Broken => match read_corpus(state_dir) {
             Some(corpus) if here.place.is_none() && corpus.root != here.root => Err(foreign(corpus.root)),
             _ => Ok(Belonging::Adopted),
         },
@@ -142,7 +146,7 @@ struct Record {
 }
 
 /// What `root.json` says.
-enum Known {
+enum KnownRoot {
     Nothing,
     /// It cannot be read, so nothing is believed for its sake.
     Broken,
@@ -165,11 +169,11 @@ impl Record {
         })
     }
 
-    fn read(state_dir: &Path) -> io::Result<Known> {
+    fn read(state_dir: &Path) -> io::Result<KnownRoot> {
         match fs::read(state_dir.join(FILE)) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).map_or(Known::Broken, Known::Record)),
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).map_or(KnownRoot::Broken, KnownRoot::Record)),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(Known::Nothing)
+                Ok(KnownRoot::Nothing)
             }
             Err(error) => Err(error),
         }
@@ -222,7 +226,7 @@ fn restrict(path: &Path, inside: bool) -> Result<(), StateDirError> {
     Ok(())
 }
 
-/// Leaves the owner's rights and takes everybody else's, where we may: on somebody else's directory, or on a file system
+/// Leaves only the owner's rights, where we may: on another user's directory, or on a file system
 /// without modes, new files are ours alone in any case.
 fn restrict_mode(path: &Path) {
     let Ok(metadata) = fs::symlink_metadata(path) else { return };

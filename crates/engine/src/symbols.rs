@@ -12,7 +12,7 @@ use retrieve::symbols::{SymbolDefinition, SymbolName, SymbolUse, sort_definition
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::files::read_shown;
-use crate::shared::Shared;
+use crate::shared::SharedEngine;
 use crate::view::FileView;
 
 /// Files that are parsed for one question beyond those whose outlines are stored.
@@ -146,7 +146,7 @@ impl Engine {
         call: &Call,
         view: &Arc<FileView>,
         request: SymbolRequest,
-        answer: impl FnOnce(Asked<'_>) -> Result<T, Failure> + Send + 'static,
+        answer: impl FnOnce(SymbolQuestion<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let name = SymbolName::parse(&request.symbol)?;
         let is_settled = self.settled(call).await?;
@@ -156,22 +156,22 @@ impl Engine {
             let within = request.path.map(|path| shared.resolve(&path)).transpose()?;
             let mut files = Holders::of(&shared, &view, &name, within.as_ref(), stop)?;
             files.is_complete &= is_settled;
-            answer(Asked { shared: &shared, view: &view, name: &name, files, stop })
+            answer(SymbolQuestion { shared: &shared, view: &view, name: &name, files, stop })
         })
         .await
     }
 }
 
 /// What a question about a name is answered from.
-struct Asked<'a> {
-    shared: &'a Shared,
+struct SymbolQuestion<'a> {
+    shared: &'a SharedEngine,
     view: &'a FileView,
     name: &'a SymbolName,
     files: Holders,
     stop: &'a Stop,
 }
 
-impl Asked<'_> {
+impl SymbolQuestion<'_> {
     fn text(&self, path: &str) -> Option<String> {
         let path = RelPath::from_walk(path).ok()?;
         read_shown(&self.shared.guard, self.view, &path).ok()
@@ -188,7 +188,7 @@ impl Asked<'_> {
 
 /// The files that declare a qualified name, by path.
 pub(crate) fn declaring(
-    shared: &Shared,
+    shared: &SharedEngine,
     view: &FileView,
     qualified: &str,
     stop: &Stop,
@@ -210,7 +210,7 @@ struct Holders {
 
 impl Holders {
     fn of(
-        shared: &Shared,
+        shared: &SharedEngine,
         view: &FileView,
         name: &SymbolName,
         within: Option<&RelPath>,
@@ -247,7 +247,7 @@ impl Holders {
 
 /// Outlines made on the spot, by as many threads as there are for indexing.
 fn parse_all(
-    shared: &Shared,
+    shared: &SharedEngine,
     view: &FileView,
     paths: &[String],
     name: &str,
@@ -283,7 +283,7 @@ fn parse_all(
 }
 
 fn candidates(
-    shared: &Shared,
+    shared: &SharedEngine,
     snapshot: &Arc<Snapshot>,
     view: &FileView,
     name: &SymbolName,

@@ -14,7 +14,7 @@ use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
 use model::{ErrorCode, Failure, IndexMode, Progress, RelPath, WallClock};
 
 use crate::engine::EngineError;
-use crate::shared::Shared;
+use crate::shared::SharedEngine;
 
 /// Heals what a watcher missed: a full look at the tree now and then.
 const RESCAN_EVERY: Duration = Duration::from_secs(600);
@@ -33,7 +33,7 @@ pub(crate) const CORPUS_EVERY: Duration = Duration::from_secs(2);
 
 /// What the background work tells the process around it.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum EngineEvent {
     Progress(Progress),
     FileError {
         path: String,
@@ -50,7 +50,7 @@ pub enum Event {
     },
 }
 
-pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
+pub type EventSink = Arc<dyn Fn(EngineEvent) + Send + Sync>;
 
 pub(crate) enum Wake {
     Change(Change),
@@ -72,7 +72,7 @@ impl Waker {
 }
 
 pub(crate) fn spawn(
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
     mode: IndexMode,
     on_event: EventSink,
 ) -> std::io::Result<(JoinHandle<()>, Waker)> {
@@ -82,7 +82,7 @@ pub(crate) fn spawn(
     shared.embedding_thread.start(&shared, &on_event);
     let thread = std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
         let asked = RefCell::default();
-        Worker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
+        IndexWorker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
             .run(mode)
     })?;
     Ok((thread, waker))
@@ -98,7 +98,7 @@ pub(crate) fn job_id(clock: &dyn WallClock) -> String {
 /// One whole pass: derived files repaired, tree scanned, summary written. An index that turns out to be damaged is built
 /// again.
 pub(crate) fn bring_up_to_date(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedEngine>,
     mode: IndexMode,
     on_event: &EventSink,
     stopping: &AtomicBool,
@@ -107,7 +107,7 @@ pub(crate) fn bring_up_to_date(
         let index = shared.index();
         if let Some(detail) = index.replaced() {
             shared.tell_once(|| {
-                (on_event)(Event::Warning(format!(
+                (on_event)(EngineEvent::Warning(format!(
                     "the index could not be read ({detail}); it is built again from the files"
                 )));
             });
@@ -128,7 +128,7 @@ pub(crate) fn bring_up_to_date(
         };
         let Some(damage) = damage else { return outcome };
         drop(index);
-        (on_event)(Event::Warning(format!(
+        (on_event)(EngineEvent::Warning(format!(
             "the index is damaged ({damage}); it is built again from the files, and answers may lack passages until then"
         )));
         rebuild(shared, on_event, stopping)
@@ -136,30 +136,34 @@ pub(crate) fn bring_up_to_date(
 }
 
 /// Builds the whole index again, beside the present one, and puts it in its place when it is complete.
-pub(crate) fn build_again(shared: &Arc<Shared>, on_event: &EventSink) -> Result<(), IngestError> {
+pub(crate) fn build_again(shared: &Arc<SharedEngine>, on_event: &EventSink) -> Result<(), IngestError> {
     job(shared, on_event, || rebuild(shared, on_event, &shared.stopping))
 }
 
 /// What every pass begins and ends with.
 fn job(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedEngine>,
     on_event: &EventSink,
     work: impl FnOnce() -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     shared.write_corpus();
-    (on_event)(Event::Progress(shared.progress()));
+    (on_event)(EngineEvent::Progress(shared.progress()));
     let outcome = work();
     shared.config.reader.release_idle();
     shared.built.fetch_or(outcome.is_ok(), Relaxed);
     shared.finish_job();
     shared.write_corpus();
-    (on_event)(Event::Progress(shared.progress()));
+    (on_event)(EngineEvent::Progress(shared.progress()));
     shared.outliner.wake();
     shared.embedding_thread.wake();
     outcome
 }
 
-fn rebuild(shared: &Arc<Shared>, on_event: &EventSink, stopping: &AtomicBool) -> Result<(), IngestError> {
+fn rebuild(
+    shared: &Arc<SharedEngine>,
+    on_event: &EventSink,
+    stopping: &AtomicBool,
+) -> Result<(), IngestError> {
     let build = || -> Result<(), IngestError> {
         let fresh = Arc::new(shared.begin_rebuild()?);
         ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?;
@@ -180,12 +184,12 @@ fn rebuild(shared: &Arc<Shared>, on_event: &EventSink, stopping: &AtomicBool) ->
     Ok(())
 }
 
-struct Worker {
+struct IndexWorker {
     /// Between two full scans.
     every: Cell<Duration>,
     /// Who waits for the next whole pass.
     asked: RefCell<Vec<(IndexMode, Reply)>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
     on_event: EventSink,
     waker: Waker,
     wakes: Receiver<Wake>,
@@ -199,7 +203,7 @@ enum End {
     RootIsBack,
 }
 
-impl Worker {
+impl IndexWorker {
     fn run(&self, mode: IndexMode) {
         if !self.shared.is_writer() && !self.wait_for_promotion() {
             return;
@@ -215,7 +219,7 @@ impl Worker {
                 Err(IngestError::Cancelled) => End::Done,
                 Err(error) => {
                     let (code, message) = (fatal_code(error.code()), error.to_string());
-                    (self.on_event)(Event::Fatal { code, message });
+                    (self.on_event)(EngineEvent::Fatal { code, message });
                     End::Done
                 }
             };
@@ -234,24 +238,24 @@ impl Worker {
         let mut told = false;
         loop {
             if root.is_current() {
-                (self.on_event)(Event::Warning(format!("the root directory {path} is back")));
+                (self.on_event)(EngineEvent::Warning(format!("the root directory {path} is back")));
                 return End::RootIsBack;
             }
             if root.is_gone_for_good() {
                 let message =
                     format!("the root directory {path} was removed or replaced while it was served");
-                (self.on_event)(Event::Fatal { code: ErrorCode::RootInaccessible, message });
+                (self.on_event)(EngineEvent::Fatal { code: ErrorCode::RootInaccessible, message });
                 return End::Done;
             }
             if !std::mem::replace(&mut told, true) {
-                (self.on_event)(Event::Warning(format!(
+                (self.on_event)(EngineEvent::Warning(format!(
                     "the root directory {path} is gone; what was indexed is still served, and indexing goes on when it \
                      is back"
                 )));
                 self.shared.start_job(IndexMode::Incremental);
                 self.shared.counters.fail();
                 self.shared.write_corpus();
-                (self.on_event)(Event::Progress(self.shared.progress()));
+                (self.on_event)(EngineEvent::Progress(self.shared.progress()));
             }
             match self.wakes.recv_timeout(LOOK_EVERY) {
                 Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return End::Done,
@@ -271,7 +275,7 @@ impl Worker {
                 "the state directory {} was removed or emptied while it was used",
                 self.shared.config.state_dir.display()
             );
-            (self.on_event)(Event::Fatal { code: ErrorCode::IngestFailed, message });
+            (self.on_event)(EngineEvent::Fatal { code: ErrorCode::IngestFailed, message });
             return Err(End::Done);
         }
         if !self.shared.guard.root().is_current() {
@@ -301,7 +305,7 @@ impl Worker {
             match self.shared.try_promote() {
                 Ok(true) => {
                     self.shared.start_job(IndexMode::Incremental);
-                    (self.on_event)(Event::BecameWriter);
+                    (self.on_event)(EngineEvent::BecameWriter);
                     return true;
                 }
                 Ok(false) => {}
@@ -311,7 +315,7 @@ impl Worker {
                         tracing::warn!(%error, "the index could not be taken over");
                         continue;
                     };
-                    (self.on_event)(Event::Warning(error.to_string()));
+                    (self.on_event)(EngineEvent::Warning(error.to_string()));
                     return false;
                 }
             }
@@ -325,7 +329,7 @@ impl Worker {
             Ok(watcher) => Some(watcher),
             Err(error) => {
                 let seconds = RESCAN_UNWATCHED.as_secs();
-                (self.on_event)(Event::Warning(format!(
+                (self.on_event)(EngineEvent::Warning(format!(
                     "changes cannot be watched ({error}); the tree is scanned every {seconds} s instead"
                 )));
                 None
@@ -384,7 +388,7 @@ impl Worker {
                 Err(IngestError::Cancelled) => return End::Done,
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => return self.wait_for_root(),
                 Err(error) => {
-                    (self.on_event)(Event::Warning(error.to_string()));
+                    (self.on_event)(EngineEvent::Warning(error.to_string()));
                     rescan_at = Instant::now() + RETRY_AFTER;
                 }
             }
@@ -401,7 +405,7 @@ impl Worker {
             ),
             WatchHealth::Lost { reason } => format!("changes are no longer watched: {reason}"),
         };
-        (self.on_event)(Event::Warning(format!(
+        (self.on_event)(EngineEvent::Warning(format!(
             "{why}; the tree is scanned every {} s",
             RESCAN_UNWATCHED.as_secs()
         )));
@@ -474,7 +478,7 @@ impl Due {
     }
 }
 
-fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ingest {
+fn ingest(shared: &Arc<SharedEngine>, index: &Arc<Index>, on_event: &EventSink) -> Ingest {
     let config = &shared.config;
     let options = IngestOptions {
         rules: config.rules.clone(),
@@ -492,10 +496,10 @@ fn ingest(shared: &Arc<Shared>, index: &Arc<Index>, on_event: &EventSink) -> Ing
                 *last = Instant::now();
             }
             inner.embedding_thread.wake();
-            (on_event)(Event::Progress(inner.progress()));
+            (on_event)(EngineEvent::Progress(inner.progress()));
         }
-        IngestEvent::FileError { path, message } => (on_event)(Event::FileError { path, message }),
-        IngestEvent::Warning(message) => (on_event)(Event::Warning(message)),
+        IngestEvent::FileError { path, message } => (on_event)(EngineEvent::FileError { path, message }),
+        IngestEvent::Warning(message) => (on_event)(EngineEvent::Warning(message)),
     });
     Ingest::new(shared.guard.clone(), Arc::clone(index), options, Arc::clone(&shared.counters), sink)
 }

@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::refresh_queue::RefreshQueue;
 use crate::roots::{FurtherRoot, Location, Roots};
 use crate::search_files::{PreviewRules, RankedPages};
-use crate::worker::{Event, EventSink};
+use crate::worker::{EngineEvent, EventSink};
 
 /// The roots of a process, and what its calls share.
 pub struct Workspace {
@@ -138,15 +138,15 @@ impl Workspace {
                 let Some(workspace) = workspace.upgrade() else { return };
                 let named = |text: &str| format!("{}: {text}", workspace.engines()[number].root().display());
                 on_event(match event {
-                    Event::Progress(progress) if workspace.engines().len() > 1 => {
-                        Event::Progress(workspace.sum(&progress))
+                    EngineEvent::Progress(progress) if workspace.engines().len() > 1 => {
+                        EngineEvent::Progress(workspace.sum(&progress))
                     }
-                    Event::FileError { path, message } if number > 0 => {
-                        Event::FileError { path: workspace.roots.absolute(number, &path), message }
+                    EngineEvent::FileError { path, message } if number > 0 => {
+                        EngineEvent::FileError { path: workspace.roots.absolute(number, &path), message }
                     }
-                    Event::Warning(text) if number > 0 => Event::Warning(named(&text)),
-                    Event::Fatal { message, .. } if number > 0 => {
-                        Event::Warning(named(&format!("indexing ended: {message}")))
+                    EngineEvent::Warning(text) if number > 0 => EngineEvent::Warning(named(&text)),
+                    EngineEvent::Fatal { message, .. } if number > 0 => {
+                        EngineEvent::Warning(named(&format!("indexing ended: {message}")))
                     }
                     other => other,
                 });

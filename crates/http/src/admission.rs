@@ -3,25 +3,25 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::refusal::Refusal;
-use crate::turns::{ClientKey, Turn, Turns};
+use crate::turns::{ClientKey, RequestTurn, Turns};
 use crate::unsent::Unsent;
 
-pub(crate) struct Admission {
+pub(crate) struct BodyAdmission {
     turns: Arc<Turns>,
     connection: Arc<Unsent>,
     client: ClientKey,
-    outcome: Mutex<Outcome>,
+    outcome: Mutex<AdmissionOutcome>,
 }
 
 #[derive(Default)]
-struct Outcome {
-    turn: Option<Turn>,
+struct AdmissionOutcome {
+    turn: Option<RequestTurn>,
     refusal: Option<Refusal>,
 }
 
-impl Admission {
-    pub(crate) fn new(turns: &Arc<Turns>, connection: &Arc<Unsent>, client: ClientKey) -> Arc<Admission> {
-        Arc::new(Admission {
+impl BodyAdmission {
+    pub(crate) fn new(turns: &Arc<Turns>, connection: &Arc<Unsent>, client: ClientKey) -> Arc<BodyAdmission> {
+        Arc::new(BodyAdmission {
             turns: Arc::clone(turns),
             connection: Arc::clone(connection),
             client,
@@ -36,7 +36,7 @@ impl Admission {
         self.outcome().turn = Some(turn);
     }
 
-    pub(crate) fn take_turn(&self) -> Option<Turn> {
+    pub(crate) fn take_turn(&self) -> Option<RequestTurn> {
         self.outcome().turn.take()
     }
 
@@ -49,7 +49,7 @@ impl Admission {
         self.outcome().refusal.take()
     }
 
-    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+    fn outcome(&self) -> MutexGuard<'_, AdmissionOutcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::Admission;
+use crate::admission::BodyAdmission;
 use crate::refusal::Refusal;
 
 /// How much of a body that is too long is still read, and thrown away: an ordinary client looks for the answer only
@@ -34,7 +34,7 @@ pub(crate) struct BodyLimits {
 
 /// The body of a request as a service gets it. Nothing is read before the service asks for it.
 pub(crate) fn limited(
-    admission: Arc<Admission>,
+    admission: Arc<BodyAdmission>,
     headers: &HeaderMap,
     body: Incoming,
     limits: BodyLimits,

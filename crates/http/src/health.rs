@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 use tower::service_fn;
 
-use crate::route::{Guard, Limits, Route, WaitsForTurn};
+use crate::route::{Route, RouteGuard, RouteLimits, WaitsForTurn};
 
 /// What the program behind the server says of itself.
 pub trait Vitals: Send + Sync {
@@ -55,7 +55,7 @@ pub(crate) fn routes(vitals: &Arc<dyn Vitals>, stopping: &CancellationToken) -> 
         route("/metrics", move || {
             document(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics_of.metrics())
         })
-        .guard(Guard::IdentifiedWhenExposed),
+        .guard(RouteGuard::IdentifiedWhenExposed),
     ]
 }
 
@@ -63,8 +63,8 @@ fn route(path: &str, answer: impl Fn() -> Response<Body> + Clone + Send + Sync +
     let service = service_fn(move |_: Request<Body>| ready(Ok::<_, Infallible>(answer())));
     Route::new(path, service)
         .methods([Method::GET, Method::HEAD])
-        .guard(Guard::Open)
-        .limits(Limits { turn: WaitsForTurn::Never, ..Limits::default() })
+        .guard(RouteGuard::Open)
+        .limits(RouteLimits { turn: WaitsForTurn::Never, ..RouteLimits::default() })
 }
 
 fn document(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {

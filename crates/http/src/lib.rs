@@ -1,6 +1,6 @@
 //! An HTTP server: everything between a socket and the service that answers a request.
 //!
-//! A [`Site`] is a list of [`Route`]s. A request passes one check after another, cheapest and most suspicious first:
+//! An [`HttpSite`] is a list of [`Route`]s. A request passes one check after another, cheapest and most suspicious first:
 //! Host, Origin, path, method, credential, rate. Then the route's service gets it, any tower service, an axum router
 //! among them. The service reads the body within the route's limits, and the body ends only when it is the client's turn.
 //! What the server refuses is a [`Refusal`], plain facts that each route puts into its own words. Nothing here knows what
@@ -41,7 +41,7 @@ pub use host::Hosts;
 pub use listen::{Bound, bind, resolve};
 pub use origin::{OriginRefused, Origins};
 pub use refusal::{Refusal, Wording, plain_json};
-pub use route::{Endless, Guard, Limits, Route, WaitsForTurn};
+pub use route::{Endless, Route, RouteGuard, RouteLimits, WaitsForTurn};
 pub use serve::Shutdown;
-pub use site::Site;
+pub use site::HttpSite;
 pub use tls::TlsFiles;

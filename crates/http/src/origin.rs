@@ -8,11 +8,11 @@ use crate::host::{Authority, Host};
 
 /// The origins of web pages that may talk to this server.
 pub struct Origins {
-    allowed: Vec<Allowed>,
+    allowed: Vec<AllowedOrigin>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Allowed {
+struct AllowedOrigin {
     scheme: Scheme,
     host: Host,
     /// `None` admits every port.
@@ -33,7 +33,7 @@ impl Origins {
     /// Under TLS a page of this machine is one that was fetched by HTTPS: then an allowed loopback origin is allowed with
     /// that scheme, too.
     pub fn new(entries: &[String], tls: bool) -> Result<Origins, HttpError> {
-        let mut allowed: Vec<Allowed> = entries
+        let mut allowed: Vec<AllowedOrigin> = entries
             .iter()
             .map(|entry| {
                 let text = entry.trim().trim_end_matches('/');
@@ -44,14 +44,14 @@ impl Origins {
                         format!("{entry:?} is not of the form http://host or https://host:port"),
                     )
                 })?;
-                Ok(Allowed { scheme, host, port })
+                Ok(AllowedOrigin { scheme, host, port })
             })
             .collect::<Result<_, HttpError>>()?;
         if tls {
-            let secure: Vec<Allowed> = allowed
+            let secure: Vec<AllowedOrigin> = allowed
                 .iter()
                 .filter(|origin| origin.scheme == Scheme::Http && origin.host.is_loopback())
-                .map(|origin| Allowed { scheme: Scheme::Https, ..origin.clone() })
+                .map(|origin| AllowedOrigin { scheme: Scheme::Https, ..origin.clone() })
                 .collect();
             allowed.extend(secure);
         }

@@ -9,40 +9,40 @@ use http_body::{Body, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::timed_stream::Exchange;
-use crate::turns::Turn;
+use crate::turns::RequestTurn;
 use crate::unsent::Unsent;
 
-pub(crate) struct Reply {
+pub(crate) struct ReplyBody {
     inner: axum::body::Body,
     /// Ends the stream early.
     until: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     /// The connection is serving until its answer is out.
     exchange: Option<Exchange>,
     /// The request is worked on until its answer is complete.
-    turn: Option<Turn>,
+    turn: Option<RequestTurn>,
     /// Counts what the connection is given to send.
     unsent: Option<Arc<Unsent>>,
 }
 
-impl Reply {
-    pub(crate) fn new(inner: axum::body::Body) -> Reply {
-        Reply { inner, until: None, exchange: None, turn: None, unsent: None }
+impl ReplyBody {
+    pub(crate) fn new(inner: axum::body::Body) -> ReplyBody {
+        ReplyBody { inner, until: None, exchange: None, turn: None, unsent: None }
     }
 
     /// For streams with no end of their own, which would otherwise keep a stopping server waiting.
-    pub(crate) fn until(mut self, token: &CancellationToken) -> Reply {
+    pub(crate) fn until(mut self, token: &CancellationToken) -> ReplyBody {
         self.until = Some(Box::pin(token.clone().cancelled_owned()));
         self
     }
 
-    pub(crate) fn during(mut self, exchange: Exchange, unsent: &Arc<Unsent>) -> Reply {
+    pub(crate) fn during(mut self, exchange: Exchange, unsent: &Arc<Unsent>) -> ReplyBody {
         self.exchange = Some(exchange);
         self.unsent = Some(Arc::clone(unsent));
         self
     }
 
     /// For answers that come piece by piece: the work goes on while they are sent.
-    pub(crate) fn working(mut self, turn: Turn) -> Reply {
+    pub(crate) fn working(mut self, turn: RequestTurn) -> ReplyBody {
         self.turn = Some(turn);
         self
     }
@@ -53,7 +53,7 @@ impl Reply {
     }
 }
 
-impl Body for Reply {
+impl Body for ReplyBody {
     type Data = Bytes;
     type Error = axum::Error;
 

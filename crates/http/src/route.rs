@@ -19,10 +19,10 @@ pub struct Route {
     pub(crate) path: String,
     /// Paths below this one belong to the route, too.
     pub(crate) with_subpaths: bool,
-    pub(crate) methods: Option<Methods>,
-    pub(crate) guard: Guard,
+    pub(crate) methods: Option<RouteMethods>,
+    pub(crate) guard: RouteGuard,
     pub(crate) hardening: Hardening,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RouteLimits,
     pub(crate) cors: Option<Cors>,
     pub(crate) wording: Wording,
     pub(crate) is_endless: fn(&Extensions) -> bool,
@@ -31,7 +31,7 @@ pub struct Route {
 
 /// Who may use a route. Host and Origin are checked on every route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
+pub enum RouteGuard {
     /// Every client that can reach the server, without a rate limit.
     Open,
     /// Clients that show a credential. The service finds a [`Caller`](model::Caller) in the extensions of the request, and no
@@ -43,7 +43,7 @@ pub enum Guard {
 
 /// What one request may cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct RouteLimits {
     pub body_bytes: usize,
     /// For the whole body; `None` takes the server's usual time.
     pub body_time: Option<Duration>,
@@ -67,14 +67,14 @@ pub enum WaitsForTurn {
 pub struct Endless;
 
 /// The methods of a route, and the header that lists them.
-pub(crate) struct Methods {
+pub(crate) struct RouteMethods {
     known: Vec<Method>,
     pub(crate) allow: HeaderValue,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { body_bytes: 1024 * 1024, body_time: None, turn: WaitsForTurn::AtEndOfBody }
+impl Default for RouteLimits {
+    fn default() -> RouteLimits {
+        RouteLimits { body_bytes: 1024 * 1024, body_time: None, turn: WaitsForTurn::AtEndOfBody }
     }
 }
 
@@ -91,9 +91,9 @@ impl Route {
             path: path.into(),
             with_subpaths: false,
             methods: None,
-            guard: Guard::Identified,
+            guard: RouteGuard::Identified,
             hardening: Hardening::default(),
-            limits: Limits::default(),
+            limits: RouteLimits::default(),
             cors: None,
             wording: plain_json,
             is_endless: |extensions| extensions.get::<Endless>().is_some(),
@@ -110,11 +110,11 @@ impl Route {
     /// Other methods are refused before anything else is looked at. Without this the service answers for methods.
     #[must_use]
     pub fn methods(self, methods: impl IntoIterator<Item = Method>) -> Route {
-        Route { methods: Some(Methods::new(methods.into_iter().collect())), ..self }
+        Route { methods: Some(RouteMethods::new(methods.into_iter().collect())), ..self }
     }
 
     #[must_use]
-    pub fn guard(self, guard: Guard) -> Route {
+    pub fn guard(self, guard: RouteGuard) -> Route {
         Route { guard, ..self }
     }
 
@@ -124,7 +124,7 @@ impl Route {
     }
 
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Route {
+    pub fn limits(self, limits: RouteLimits) -> Route {
         Route { limits, ..self }
     }
 
@@ -168,11 +168,11 @@ impl Route {
     }
 }
 
-impl Methods {
-    fn new(known: Vec<Method>) -> Methods {
+impl RouteMethods {
+    fn new(known: Vec<Method>) -> RouteMethods {
         let names: Vec<&str> = known.iter().map(Method::as_str).collect();
         let allow = HeaderValue::try_from(names.join(", ")).unwrap_or(HeaderValue::from_static(""));
-        Methods { known, allow }
+        RouteMethods { known, allow }
     }
 
     pub(crate) fn contain(&self, method: &Method) -> bool {

@@ -19,7 +19,7 @@ use crate::config::Timeouts;
 use crate::connection_slots::ConnectionSlots;
 use crate::error::HttpError;
 use crate::listen::Bound;
-use crate::site::{ServedSite, Site};
+use crate::site::{HttpSite, ServedSite};
 use crate::timed_stream::{Exchange, TimedStream};
 use crate::turns::Turns;
 use crate::unsent::Unsent;
@@ -44,7 +44,7 @@ pub struct Shutdown {
 
 impl Bound {
     /// Serves the site until `cancel` fires, then lets running calls finish.
-    pub async fn serve(self, site: Site, cancel: CancellationToken) -> Result<(), HttpError> {
+    pub async fn serve(self, site: HttpSite, cancel: CancellationToken) -> Result<(), HttpError> {
         let shutdown = self.shutdown.clone();
         let (site, background) =
             ServedSite::new(site, &self.config, self.hosts()?, self.is_exposed(), &shutdown)?;
@@ -100,7 +100,7 @@ impl Bound {
                 tracing::debug!(peer = %peer.ip(), "a connection was refused: this address has its share of them");
                 continue;
             };
-            let connection = Connection {
+            let connection = ServedConnection {
                 site: site.clone(),
                 shutdown: self.shutdown.clone(),
                 timeouts: self.config.timeouts,
@@ -115,14 +115,14 @@ impl Bound {
     }
 }
 
-struct Connection {
+struct ServedConnection {
     site: Arc<ServedSite>,
     shutdown: Shutdown,
     timeouts: Timeouts,
     peer: IpAddr,
 }
 
-impl Connection {
+impl ServedConnection {
     async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         // Answers are written whole; waiting to fill packets would only delay them.
         let _ = stream.set_nodelay(true);
@@ -139,7 +139,7 @@ impl Connection {
     }
 
     async fn speak<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) {
-        let open = Open(Unsent::new(self.site.turns().clone()));
+        let open = OpenConnection(Unsent::new(self.site.turns().clone()));
         let unsent = &open.0;
         let stream = TimedStream::new(stream, self.timeouts.head, self.timeouts.write, unsent.clone());
         let phase = stream.phase();
@@ -171,9 +171,9 @@ impl Connection {
 }
 
 /// A connection that is open; whatever ends it, what it still had to send is no longer held.
-struct Open(Arc<Unsent>);
+struct OpenConnection(Arc<Unsent>);
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.closed();
     }

@@ -15,7 +15,7 @@ use model::Caller;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::admission::Admission;
+use crate::admission::BodyAdmission;
 use crate::auth::Authenticate;
 use crate::body::{self, BodyLimits};
 use crate::client::{Network, client_address};
@@ -28,14 +28,14 @@ use crate::host::Hosts;
 use crate::origin::Origins;
 use crate::rate::Limiter;
 use crate::refusal::{Refusal, Wording, plain_json};
-use crate::reply::Reply;
-use crate::route::{Guard, Route, WaitsForTurn};
+use crate::reply::ReplyBody;
+use crate::route::{Route, RouteGuard, WaitsForTurn};
 use crate::serve::Shutdown;
 use crate::turns::{ClientKey, TurnLimits, Turns};
 use crate::unsent::Unsent;
 
 /// What a server serves.
-pub struct Site {
+pub struct HttpSite {
     routes: Vec<Route>,
     vitals: Option<Arc<dyn Vitals>>,
     wording: Wording,
@@ -43,9 +43,9 @@ pub struct Site {
     background: Vec<BoxFuture<'static, ()>>,
 }
 
-impl Default for Site {
-    fn default() -> Site {
-        Site {
+impl Default for HttpSite {
+    fn default() -> HttpSite {
+        HttpSite {
             routes: Vec::new(),
             vitals: None,
             wording: plain_json,
@@ -55,34 +55,34 @@ impl Default for Site {
     }
 }
 
-impl Site {
+impl HttpSite {
     #[must_use]
-    pub fn route(mut self, route: Route) -> Site {
+    pub fn route(mut self, route: Route) -> HttpSite {
         self.routes.push(route);
         self
     }
 
     /// Serves `/healthz`, `/readyz` and `/metrics`.
     #[must_use]
-    pub fn vitals(self, vitals: Arc<dyn Vitals>) -> Site {
-        Site { vitals: Some(vitals), ..self }
+    pub fn vitals(self, vitals: Arc<dyn Vitals>) -> HttpSite {
+        HttpSite { vitals: Some(vitals), ..self }
     }
 
     /// How refusals are worded by the health checks, and at paths where nothing is.
     #[must_use]
-    pub fn wording(self, wording: Wording) -> Site {
-        Site { wording, ..self }
+    pub fn wording(self, wording: Wording) -> HttpSite {
+        HttpSite { wording, ..self }
     }
 
     /// The headers that allowed pages may read of answers by routes without rules of their own.
     #[must_use]
-    pub fn response_headers(self, names: &'static str) -> Site {
-        Site { response_headers: names, ..self }
+    pub fn response_headers(self, names: &'static str) -> HttpSite {
+        HttpSite { response_headers: names, ..self }
     }
 
     /// Work that a service needs done beside the requests. It ends by itself when the server has stopped.
     #[must_use]
-    pub fn background(mut self, task: impl Future<Output = ()> + Send + 'static) -> Site {
+    pub fn background(mut self, task: impl Future<Output = ()> + Send + 'static) -> HttpSite {
         self.background.push(Box::pin(task));
         self
     }
@@ -115,13 +115,13 @@ pub(crate) struct ServedSite {
 impl ServedSite {
     /// Also gives back the work to be done beside the requests.
     pub(crate) fn new(
-        site: Site,
+        site: HttpSite,
         config: &HttpConfig,
         hosts: Hosts,
         is_exposed: bool,
         shutdown: &Shutdown,
     ) -> Result<(ServedSite, Vec<BoxFuture<'static, ()>>), HttpError> {
-        let Site { mut routes, vitals, wording, response_headers, background } = site;
+        let HttpSite { mut routes, vitals, wording, response_headers, background } = site;
         if let Some(vitals) = vitals {
             let health = health::routes(&vitals, &shutdown.stopping);
             routes.splice(0..0, health.map(|route| route.wording(wording)));
@@ -171,7 +171,7 @@ impl ServedSite {
         peer: IpAddr,
         connection: &Arc<Unsent>,
         request: Request<Incoming>,
-    ) -> Response<Reply> {
+    ) -> Response<ReplyBody> {
         let route = self.find(request.uri().path());
         let mut shared_with = None;
         let served = if !self.hosts.admit(request.uri(), request.headers()) {
@@ -191,7 +191,7 @@ impl ServedSite {
         let is_refusal = served.is_err();
         let mut response = served.unwrap_or_else(|refusal| {
             let wording = route.map_or(self.wording, |route| route.wording);
-            refusal.worded(wording).map(Reply::new)
+            refusal.worded(wording).map(ReplyBody::new)
         });
         let headers = response.headers_mut();
         if let Some(origin) = shared_with {
@@ -217,21 +217,21 @@ impl ServedSite {
         peer: IpAddr,
         connection: &Arc<Unsent>,
         request: Request<Incoming>,
-    ) -> Result<Response<Reply>, Refusal> {
+    ) -> Result<Response<ReplyBody>, Refusal> {
         let (mut head, body) = request.into_parts();
         if let Some(cors) = route.cors.filter(|_| head.method == Method::OPTIONS) {
-            return Ok(cors.preflight(&head.headers).map(Reply::new));
+            return Ok(cors.preflight(&head.headers).map(ReplyBody::new));
         }
         if let Some(methods) = route.methods.as_ref().filter(|methods| !methods.contain(&head.method)) {
             return Err(Refusal::method_not_allowed(&methods.allow));
         }
         let address = client_address(peer, &head.headers, &self.trusted_proxies);
         let caller = match route.guard {
-            Guard::Identified => Some(self.identify(peer, address, &head.headers).await?),
-            Guard::IdentifiedWhenExposed if self.is_exposed => {
+            RouteGuard::Identified => Some(self.identify(peer, address, &head.headers).await?),
+            RouteGuard::IdentifiedWhenExposed if self.is_exposed => {
                 Some(self.identify(peer, address, &head.headers).await?)
             }
-            Guard::Open | Guard::IdentifiedWhenExposed => None,
+            RouteGuard::Open | RouteGuard::IdentifiedWhenExposed => None,
         };
         let identity = caller.as_ref().and_then(|caller| caller.identity.clone());
         if let Some(caller) = caller {
@@ -242,7 +242,7 @@ impl ServedSite {
             head.headers.remove(secret);
         }
 
-        let admission = Admission::new(&self.turns, connection, ClientKey { identity, address });
+        let admission = BodyAdmission::new(&self.turns, connection, ClientKey { identity, address });
         let limits = BodyLimits {
             bytes: route.limits.body_bytes,
             time: route.limits.body_time.unwrap_or(self.body_time),
@@ -259,7 +259,7 @@ impl ServedSite {
         }
         let is_endless = (route.is_endless)(response.extensions());
         Ok(response.map(|body: Body| {
-            let reply = Reply::new(body);
+            let reply = ReplyBody::new(body);
             match admission.take_turn() {
                 _ if is_endless => reply.until(&self.stopping),
                 Some(turn) if !reply.is_document() => reply.working(turn),

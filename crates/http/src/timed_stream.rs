@@ -22,8 +22,8 @@ const FAIR_PIECE: usize = 64 * 1024;
 pub(crate) struct TimedStream<S> {
     inner: S,
     phase: Arc<Phase>,
-    head: Deadline,
-    write: Deadline,
+    head: StreamDeadline,
+    write: StreamDeadline,
     /// Bytes written since the time for writing began.
     moved: usize,
     unsent: Arc<Unsent>,
@@ -40,7 +40,7 @@ pub(crate) struct Phase {
 /// Marks the time from the end of a request's headers to the end of its answer.
 pub(crate) struct Exchange(Arc<Phase>);
 
-struct Deadline {
+struct StreamDeadline {
     limit: Duration,
     since: Option<Instant>,
     alarm: Option<Pin<Box<Sleep>>>,
@@ -48,10 +48,17 @@ struct Deadline {
 
 impl<S> TimedStream<S> {
     pub(crate) fn new(inner: S, head: Duration, write: Duration, unsent: Arc<Unsent>) -> TimedStream<S> {
-        let mut head = Deadline::new(head);
+        let mut head = StreamDeadline::new(head);
         // A client that connects and says nothing is late already.
         head.start();
-        TimedStream { inner, phase: Arc::default(), head, write: Deadline::new(write), moved: 0, unsent }
+        TimedStream {
+            inner,
+            phase: Arc::default(),
+            head,
+            write: StreamDeadline::new(write),
+            moved: 0,
+            unsent,
+        }
     }
 
     /// What the service of this connection needs to begin an [`Exchange`].
@@ -74,9 +81,9 @@ impl Drop for Exchange {
     }
 }
 
-impl Deadline {
-    fn new(limit: Duration) -> Deadline {
-        Deadline { limit, since: None, alarm: None }
+impl StreamDeadline {
+    fn new(limit: Duration) -> StreamDeadline {
+        StreamDeadline { limit, since: None, alarm: None }
     }
 
     fn start(&mut self) {

@@ -81,7 +81,7 @@ struct QueueState {
     clients: HashMap<ClientKey, ClientQueue>,
     /// The two clients that asked last, and when.
     recent_clients: Vec<(ClientKey, Instant)>,
-    begun: HashMap<u64, Begun>,
+    begun: HashMap<u64, StartedTurn>,
 }
 
 #[derive(Default)]
@@ -99,9 +99,9 @@ struct ClientQueue {
     holders: HashMap<u64, Arc<Unsent>>,
 }
 
-struct Waiter(oneshot::Sender<Turn>);
+struct Waiter(oneshot::Sender<RequestTurn>);
 
-struct Begun {
+struct StartedTurn {
     client: ClientKey,
     since: Instant,
     /// Shorter than a slice, so far.
@@ -109,7 +109,7 @@ struct Begun {
 }
 
 /// The right to be worked on, until it is dropped.
-pub(crate) struct Turn {
+pub(crate) struct RequestTurn {
     turns: Option<Arc<Turns>>,
     id: u64,
 }
@@ -125,7 +125,7 @@ impl Turns {
     }
 
     /// Waits for the client's turn.
-    pub(crate) async fn take(self: &Arc<Self>, client: &ClientKey, is_proven: bool) -> Turn {
+    pub(crate) async fn take(self: &Arc<Self>, client: &ClientKey, is_proven: bool) -> RequestTurn {
         let receiver = {
             let mut state = self.lock();
             state.note_asking(client);
@@ -146,7 +146,7 @@ impl Turns {
             receiver
         };
         // The sender stays in the queue until the turn comes, so it cannot be lost; without a turn nothing is counted.
-        receiver.await.unwrap_or(Turn { turns: None, id: 0 })
+        receiver.await.unwrap_or(RequestTurn { turns: None, id: 0 })
     }
 
     /// Gives out turns that become free by time alone; runs as long as the server does.
@@ -248,8 +248,8 @@ impl Turns {
             state.running += 1;
             state.last_id += 1;
             let id = state.last_id;
-            state.begun.insert(id, Begun { client: key, since: Instant::now(), counts: true });
-            if let Err(mut turn) = sender.send(Turn { turns: Some(Arc::clone(self)), id }) {
+            state.begun.insert(id, StartedTurn { client: key, since: Instant::now(), counts: true });
+            if let Err(mut turn) = sender.send(RequestTurn { turns: Some(Arc::clone(self)), id }) {
                 // Its drop would take the lock that is held here.
                 turn.turns = None;
                 state.take_back(id);
@@ -349,7 +349,7 @@ impl ClientQueue {
     }
 }
 
-impl Drop for Turn {
+impl Drop for RequestTurn {
     fn drop(&mut self) {
         if let Some(turns) = self.turns.take() {
             turns.end(self.id);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     /// Whether the turn comes at once.
-    async fn at_once(turns: &Arc<Turns>, client: &ClientKey, is_proven: bool) -> Option<Turn> {
+    async fn at_once(turns: &Arc<Turns>, client: &ClientKey, is_proven: bool) -> Option<RequestTurn> {
         tokio::time::timeout(Duration::ZERO, turns.take(client, is_proven)).await.ok()
     }
 

@@ -2,20 +2,24 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-pub(crate) struct Budget {
+pub(crate) struct BytesBudget {
     capacity: u64,
-    state: Mutex<State>,
+    state: Mutex<BytesInUse>,
     freed: Condvar,
 }
 
-struct State {
+struct BytesInUse {
     used: u64,
     closed: bool,
 }
 
-impl Budget {
-    pub(crate) fn new(capacity: u64) -> Budget {
-        Budget { capacity, state: Mutex::new(State { used: 0, closed: false }), freed: Condvar::new() }
+impl BytesBudget {
+    pub(crate) fn new(capacity: u64) -> BytesBudget {
+        BytesBudget {
+            capacity,
+            state: Mutex::new(BytesInUse { used: 0, closed: false }),
+            freed: Condvar::new(),
+        }
     }
 
     /// Waits until `bytes` fit and takes them; `false` once the budget is closed. One item larger than the whole
@@ -48,11 +52,11 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::Budget;
+    use super::BytesBudget;
 
     #[test]
     fn a_giant_passes_alone_and_closing_wakes_the_waiting() {
-        let budget = Budget::new(10);
+        let budget = BytesBudget::new(10);
         let giant = budget.take(1000);
         assert_eq!(giant, Some(10));
         std::thread::scope(|scope| {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use index::{Batch, DocChange, Index, IndexError};
 
-use crate::budget::Budget;
+use crate::budget::BytesBudget;
 use crate::counters::Counters;
-use crate::outcome::Outcome;
+use crate::outcome::FileOutcome;
 use crate::scan::IngestEvent;
 
 /// A batch is committed when it holds this many changes…
@@ -22,18 +22,18 @@ const BATCH_AGE: Duration = Duration::from_millis(300);
 const FIRST_PUBLICATION: Duration = Duration::from_millis(500);
 const RAREST_PUBLICATION: Duration = Duration::from_secs(15);
 
-/// A change on its way to the catalog, with what it holds of the [`Budget`].
+/// A change on its way to the catalog, with what it holds of the [`BytesBudget`].
 pub(crate) struct Weighed {
     pub(crate) change: DocChange,
     /// What is counted once the change is durable.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: FileOutcome,
     pub(crate) bytes: u64,
 }
 
 pub(crate) struct Committer<'a> {
     pub(crate) index: &'a Index,
     pub(crate) counters: &'a Counters,
-    pub(crate) budget: &'a Budget,
+    pub(crate) budget: &'a BytesBudget,
     pub(crate) on_event: &'a (dyn Fn(IngestEvent) + Send + Sync),
 }
 
@@ -106,7 +106,7 @@ impl Committer<'_> {
 struct Pending {
     batch: Batch,
     /// Of the changes, in their order.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<FileOutcome>,
     bytes: u64,
     since: Option<Instant>,
 }

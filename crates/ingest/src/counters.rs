@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use index::{Applied, Counts};
 use model::{DocStatus, IgnoreRule, Ignored, IndexMode, Progress};
 
-use crate::outcome::Outcome;
+use crate::outcome::FileOutcome;
 
 #[derive(Debug)]
 pub struct Counters {
@@ -132,42 +132,42 @@ impl Counters {
     /// Counts an entry whose row stays as it was.
     pub(crate) fn count_known(&self, status: DocStatus) {
         self.count_scanned();
-        self.settle(&Outcome::of_known(status));
+        self.settle(&FileOutcome::of_known(status));
     }
 
     /// Counts what became of one entry.
-    pub(crate) fn settle(&self, outcome: &Outcome) {
+    pub(crate) fn settle(&self, outcome: &FileOutcome) {
         self.move_by(outcome, 1);
     }
 
-    fn move_by(&self, outcome: &Outcome, by: i64) {
+    fn move_by(&self, outcome: &FileOutcome, by: i64) {
         let step = |counter: &AtomicU64, by: i64| {
             // Wraps for a step back, which undoes a step forward that was made before.
             counter.fetch_add(by as u64, Relaxed);
         };
         match outcome {
-            Outcome::Indexed => step(&self.indexed, by),
-            Outcome::Unchanged => {
+            FileOutcome::Indexed => step(&self.indexed, by),
+            FileOutcome::Unchanged => {
                 step(&self.skipped, by);
                 step(&self.unchanged, by);
             }
-            Outcome::Skipped => step(&self.skipped, by),
-            Outcome::Failed => step(&self.errors, by),
-            Outcome::Deleted => step(&self.deleted, by),
-            Outcome::Vanished { was_known } => {
+            FileOutcome::Skipped => step(&self.skipped, by),
+            FileOutcome::Failed => step(&self.errors, by),
+            FileOutcome::Deleted => step(&self.deleted, by),
+            FileOutcome::Vanished { was_known } => {
                 step(&self.scanned, -by);
                 step(&self.deleted, i64::from(*was_known) * by);
             }
-            Outcome::Ignored { rule, was_known } => {
+            FileOutcome::Ignored { rule, was_known } => {
                 step(&self.scanned, -by);
                 step(&self.deleted, i64::from(*was_known) * by);
                 self.ignore(rule, false);
             }
-            Outcome::Withdrawn(before) => {
+            FileOutcome::Withdrawn(before) => {
                 step(&self.scanned, -by);
                 self.move_by(before, -by);
             }
-            Outcome::Corrected { before, now } => {
+            FileOutcome::Corrected { before, now } => {
                 self.move_by(before, -by);
                 self.move_by(now, by);
             }

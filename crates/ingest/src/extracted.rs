@@ -21,7 +21,7 @@ pub(crate) fn producer(format: Format, path: &RelPath) -> String {
 
 /// Everything but the texts.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct ExtractedHead {
     /// Its units have no texts.
     extraction: Extraction,
     /// How long each unit's text is, in bytes.
@@ -33,14 +33,14 @@ pub(crate) fn written(mut extraction: Extraction, producer: String) -> ProducedT
     let lengths = extraction.units.iter().map(|unit| unit.text.len()).collect();
     let texts: String = extraction.units.iter_mut().map(|unit| std::mem::take(&mut unit.text)).collect();
     // Writing plain values into memory does not fail.
-    let head = serde_json::to_string(&Head { extraction, lengths }).unwrap_or_default();
+    let head = serde_json::to_string(&ExtractedHead { extraction, lengths }).unwrap_or_default();
     ProducedText { producer, text: format!("{head}\n{texts}") }
 }
 
 /// Reads the written form back; `None` for anything else.
 pub(crate) fn read(written: &str) -> Option<Extraction> {
     let (head, mut texts) = written.split_once('\n')?;
-    let Head { mut extraction, lengths } = serde_json::from_str(head).ok()?;
+    let ExtractedHead { mut extraction, lengths } = serde_json::from_str(head).ok()?;
     if extraction.units.len() != lengths.len() {
         return None;
     }

@@ -1,5 +1,5 @@
 //! Tells the owner of the files when one line of an ignore file leaves out nearly everything: a search that finds nothing
-//! then has a cause that nobody sees.
+//! then has a cause that the user cannot see.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,10 +17,10 @@ const MOST_FILES: u64 = 200_000;
 
 /// What the lines of ignore files left out in one walk.
 #[derive(Default)]
-pub(crate) struct LeftOut(Mutex<BTreeMap<IgnoreRule, Entries>>);
+pub(crate) struct LeftOut(Mutex<BTreeMap<IgnoreRule, LeftOutEntries>>);
 
 #[derive(Default)]
-struct Entries {
+struct LeftOutEntries {
     files: u64,
     folders: u64,
     paths: Vec<String>,

@@ -27,8 +27,8 @@ mod text_pages;
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
 pub use documents::{
-    Archive, DocumentProcesses, DocumentReader, DocumentText, Extractor, InProcess, Kind, serve_documents,
-    unread,
+    Archive, DocumentProcesses, DocumentReader, DocumentText, Extractor, FileKind, InProcess,
+    serve_documents, unread,
 };
 pub use embed::{EmbedReport, embed_pending};
 pub use outline::{extensions, languages, outline_all, structure, summary};

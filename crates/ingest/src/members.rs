@@ -10,8 +10,8 @@ use index::DocChange;
 use model::{ContentHash, DocType, Document, IgnoreRule, RelPath, SkipReason, SourceType};
 
 use crate::change;
-use crate::documents::{Archive, Kind};
-use crate::outcome::Outcome;
+use crate::documents::{Archive, FileKind};
+use crate::outcome::FileOutcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
 use crate::represent::Representer;
@@ -67,7 +67,7 @@ impl Representer<'_> {
         };
         if let Some(reason) = walked.refused {
             for (path, outcome) in seen {
-                out.send_as(DocChange::Delete { path }, Outcome::Withdrawn(Box::new(outcome)));
+                out.send_as(DocChange::Delete { path }, FileOutcome::Withdrawn(Box::new(outcome)));
             }
             forget(before, path, &HashSet::new(), out);
             out.send(change::skipped(document, DocType::Archive, reason));
@@ -103,7 +103,7 @@ struct Members<'a, 'o> {
     before: &'a Before<'a>,
     out: &'a mut Outlet<'o>,
     /// The paths that have a row now, and what became of each.
-    seen: HashMap<String, Outcome>,
+    seen: HashMap<String, FileOutcome>,
 }
 
 impl Members<'_, '_> {
@@ -126,9 +126,9 @@ impl Members<'_, '_> {
         let document = self.document(&path, size);
         if let Some(known) = self.before.known(path.as_str()).filter(|known| known.content_hash == Some(hash))
         {
-            return self.send(change::touched(document), Outcome::of_known(known.status));
+            return self.send(change::touched(document), FileOutcome::of_known(known.status));
         }
-        let kind = Kind::of(&path, &bytes);
+        let kind = FileKind::of(&path, &bytes);
         let limit = self.representer.guard.policy().max_bytes(kind.doc_type());
         let change = if size > limit {
             let document = change::hashed(document, hash);
@@ -200,13 +200,13 @@ impl Members<'_, '_> {
 
     /// Counts and sends the row of a member.
     fn settle(&mut self, change: DocChange) {
-        let outcome = Outcome::of_change(&change);
+        let outcome = FileOutcome::of_change(&change);
         self.send(change, outcome);
     }
 
-    fn send(&mut self, change: DocChange, outcome: Outcome) {
+    fn send(&mut self, change: DocChange, outcome: FileOutcome) {
         let outcome = match self.seen.insert(change.path().to_owned(), outcome.clone()) {
-            Some(before) => Outcome::Corrected { before: Box::new(before), now: Box::new(outcome) },
+            Some(before) => FileOutcome::Corrected { before: Box::new(before), now: Box::new(outcome) },
             None => {
                 self.representer.counters.count_scanned();
                 outcome

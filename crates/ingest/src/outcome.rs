@@ -5,7 +5,7 @@ use index::DocChange;
 use model::{DocStatus, IgnoreRule};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum FileOutcome {
     Indexed,
     /// Searchable before, and the same now.
     Unchanged,
@@ -25,38 +25,38 @@ pub(crate) enum Outcome {
         was_known: bool,
     },
     /// A member was counted, and then its archive was refused as a whole.
-    Withdrawn(Box<Outcome>),
+    Withdrawn(Box<FileOutcome>),
     /// A member was counted, and then turned out to be something else.
     Corrected {
-        before: Box<Outcome>,
-        now: Box<Outcome>,
+        before: Box<FileOutcome>,
+        now: Box<FileOutcome>,
     },
 }
 
-impl Outcome {
-    /// The outcome of a change that says by itself what it is about; a touched row needs [`Outcome::of_known`].
-    pub(crate) fn of_change(change: &DocChange) -> Outcome {
+impl FileOutcome {
+    /// The outcome of a change that says by itself what it is about; a touched row needs [`FileOutcome::of_known`].
+    pub(crate) fn of_change(change: &DocChange) -> FileOutcome {
         match change {
-            DocChange::Put { document, .. } => Outcome::of_new(document.status()),
-            DocChange::Touch { .. } => Outcome::Unchanged,
-            DocChange::Delete { .. } => Outcome::Deleted,
+            DocChange::Put { document, .. } => FileOutcome::of_new(document.status()),
+            DocChange::Touch { .. } => FileOutcome::Unchanged,
+            DocChange::Delete { .. } => FileOutcome::Deleted,
         }
     }
 
-    fn of_new(status: DocStatus) -> Outcome {
+    fn of_new(status: DocStatus) -> FileOutcome {
         match status {
-            DocStatus::Ok => Outcome::Indexed,
-            DocStatus::Skipped => Outcome::Skipped,
-            DocStatus::Error => Outcome::Failed,
+            DocStatus::Ok => FileOutcome::Indexed,
+            DocStatus::Skipped => FileOutcome::Skipped,
+            DocStatus::Error => FileOutcome::Failed,
         }
     }
 
     /// The outcome of a row that stays as it was.
-    pub(crate) fn of_known(status: DocStatus) -> Outcome {
+    pub(crate) fn of_known(status: DocStatus) -> FileOutcome {
         match status {
-            DocStatus::Ok => Outcome::Unchanged,
-            DocStatus::Skipped => Outcome::Skipped,
-            DocStatus::Error => Outcome::Failed,
+            DocStatus::Ok => FileOutcome::Unchanged,
+            DocStatus::Skipped => FileOutcome::Skipped,
+            DocStatus::Error => FileOutcome::Failed,
         }
     }
 }

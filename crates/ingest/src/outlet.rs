@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crossbeam_channel::Sender;
 use index::DocChange;
 
-use crate::budget::Budget;
+use crate::budget::BytesBudget;
 use crate::commit::Weighed;
-use crate::outcome::Outcome;
+use crate::outcome::FileOutcome;
 
 pub(crate) struct Outlet<'a> {
-    budget: &'a Budget,
+    budget: &'a BytesBudget,
     changes: &'a Sender<Weighed>,
     cancel: &'a AtomicBool,
     /// Taken for what is being read now; goes with the change that is made of it.
@@ -20,7 +20,7 @@ pub(crate) struct Outlet<'a> {
 
 impl<'a> Outlet<'a> {
     pub(crate) fn new(
-        budget: &'a Budget,
+        budget: &'a BytesBudget,
         changes: &'a Sender<Weighed>,
         cancel: &'a AtomicBool,
     ) -> Outlet<'a> {
@@ -43,11 +43,11 @@ impl<'a> Outlet<'a> {
 
     /// Sends a change that is counted as what it says.
     pub(crate) fn send(&mut self, change: DocChange) {
-        let outcome = Outcome::of_change(&change);
+        let outcome = FileOutcome::of_change(&change);
         self.send_as(change, outcome);
     }
 
-    pub(crate) fn send_as(&mut self, change: DocChange, outcome: Outcome) {
+    pub(crate) fn send_as(&mut self, change: DocChange, outcome: FileOutcome) {
         let bytes = std::mem::take(&mut self.held);
         if self.changes.send(Weighed { change, outcome, bytes }).is_err() {
             self.closed = true;

@@ -8,22 +8,22 @@ use index::KnownDocument;
 use model::DocStatus;
 
 /// What the catalog knows, by path, with a mark for what the running scan has seen.
-pub(crate) struct Ledger {
-    entries: BTreeMap<String, Entry>,
+pub(crate) struct ScanLedger {
+    entries: BTreeMap<String, LedgerEntry>,
 }
 
-struct Entry {
+struct LedgerEntry {
     known: KnownDocument,
     seen: AtomicBool,
 }
 
-impl Ledger {
-    pub(crate) fn new(known: impl IntoIterator<Item = (String, KnownDocument)>) -> Ledger {
+impl ScanLedger {
+    pub(crate) fn new(known: impl IntoIterator<Item = (String, KnownDocument)>) -> ScanLedger {
         let entries = known
             .into_iter()
-            .map(|(path, known)| (path, Entry { known, seen: AtomicBool::new(false) }))
+            .map(|(path, known)| (path, LedgerEntry { known, seen: AtomicBool::new(false) }))
             .collect();
-        Ledger { entries }
+        ScanLedger { entries }
     }
 
     pub(crate) fn known(&self, path: &str) -> Option<&KnownDocument> {
@@ -67,7 +67,7 @@ impl Ledger {
         self.range(path).map(|(_, entry)| entry.known.status)
     }
 
-    fn range<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+    fn range<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a LedgerEntry)> {
         // `a.zip-old` sorts between `a.zip` and `a.zip/x`.
         let below = format!("{path}/");
         let own = self.entries.get_key_value(path);
@@ -81,7 +81,7 @@ impl Ledger {
 
 /// What the catalog held before the job, as a reading thread asks it.
 pub(crate) struct Before<'l> {
-    pub(crate) ledger: &'l Ledger,
+    pub(crate) ledger: &'l ScanLedger,
     /// Under other rules the same content must be looked at again.
     pub(crate) trust: bool,
 }
@@ -114,7 +114,7 @@ mod tests {
     use index::KnownDocument;
     use model::{DocId, DocStatus};
 
-    use super::{Ledger, is_at_or_below};
+    use super::{ScanLedger, is_at_or_below};
 
     #[test]
     fn members_are_found_past_their_archives_namesakes() {
@@ -127,7 +127,7 @@ mod tests {
             status: DocStatus::Ok,
         };
         let paths = ["a.zip", "a.zip-old", "a.zip.bak/x", "a.zip/b", "a.zip/c/d", "a.zip0", "b"];
-        let ledger = Ledger::new(paths.map(|path| (path.to_owned(), known.clone())));
+        let ledger = ScanLedger::new(paths.map(|path| (path.to_owned(), known.clone())));
         let below: Vec<&str> = ledger.at_or_below("a.zip").collect();
         assert_eq!(below, ["a.zip", "a.zip/b", "a.zip/c/d"]);
         assert_eq!(ledger.at_or_below("a").count(), 0);

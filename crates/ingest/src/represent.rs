@@ -13,10 +13,10 @@ use policy::{Guard, OpenError, OpenFile};
 use crate::change;
 use crate::chunk::{ChunkSource, chunk_text, chunk_units};
 use crate::counters::Counters;
-use crate::documents::{DocumentText, Extractor, Kind, unread};
+use crate::documents::{DocumentText, Extractor, FileKind, unread};
 use crate::extracted;
 use crate::members::forget;
-use crate::outcome::Outcome;
+use crate::outcome::FileOutcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
 use crate::rules::IngestRules;
@@ -55,8 +55,8 @@ impl Representer<'_> {
             Err(error @ (OpenError::NotFound | OpenError::Denied(_))) => {
                 let was_known = before.ledger.known(&path).is_some();
                 let outcome = match error {
-                    OpenError::Denied(denied) => Outcome::Ignored { rule: denied.rule(), was_known },
-                    _ => Outcome::Vanished { was_known },
+                    OpenError::Denied(denied) => FileOutcome::Ignored { rule: denied.rule(), was_known },
+                    _ => FileOutcome::Vanished { was_known },
                 };
                 out.send_as(DocChange::Delete { path }, outcome);
                 return forget(before, &found.path, &HashSet::new(), out);
@@ -84,7 +84,7 @@ impl Representer<'_> {
         };
         if let DocChange::Touch { .. } = change {
             let mut statuses = before.ledger.statuses(found.path.as_str());
-            let own = statuses.next().map_or(Outcome::Unchanged, Outcome::of_known);
+            let own = statuses.next().map_or(FileOutcome::Unchanged, FileOutcome::of_known);
             out.send_as(change, own);
             // An archive that is the same has the same members.
             return statuses.for_each(|status| self.counters.count_known(status));
@@ -118,7 +118,7 @@ impl Representer<'_> {
         let guess = self.kind(&found.path, &head);
         drop(head);
         let doc_type = guess.doc_type();
-        if let Kind::Other(_) = guess {
+        if let FileKind::Other(_) = guess {
             let reason = self.unread(&found.path, doc_type);
             return Ok(Some(change::skipped(document, doc_type, reason)));
         }
@@ -128,7 +128,7 @@ impl Representer<'_> {
             return Ok(Some(change::skipped(document, doc_type, reason)));
         }
         let _turn = match guess {
-            Kind::Archive(_) => {
+            FileKind::Archive(_) => {
                 out.release();
                 Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner))
             }
@@ -145,7 +145,7 @@ impl Representer<'_> {
         }
         // What is inside decides, not only its first bytes.
         match self.kind(&found.path, &bytes) {
-            Kind::Archive(format) => {
+            FileKind::Archive(format) => {
                 out.release();
                 let document = change::hashed(document, content_hash);
                 self.archive(&found.path, document, format, &bytes, before, out);
@@ -155,9 +155,9 @@ impl Representer<'_> {
         }
     }
 
-    fn kind(&self, path: &RelPath, bytes: &[u8]) -> Kind {
-        match Kind::of(path, bytes) {
-            Kind::Document(Format::Pdf, doc_type) if !self.rules.pdf => Kind::Other(doc_type),
+    fn kind(&self, path: &RelPath, bytes: &[u8]) -> FileKind {
+        match FileKind::of(path, bytes) {
+            FileKind::Document(Format::Pdf, doc_type) if !self.rules.pdf => FileKind::Other(doc_type),
             kind => kind,
         }
     }
@@ -176,13 +176,13 @@ impl Representer<'_> {
         &self,
         path: &RelPath,
         document: Document,
-        kind: Kind,
+        kind: FileKind,
         bytes: Vec<u8>,
         content_hash: ContentHash,
     ) -> DocChange {
         let doc_type = kind.doc_type();
         let document = change::hashed(document, content_hash);
-        if let Kind::Other(_) = kind {
+        if let FileKind::Other(_) = kind {
             return change::skipped(document, doc_type, self.unread(path, doc_type));
         }
         let text = match self.extractor.text(path, kind, bytes, &content_hash) {
@@ -209,7 +209,7 @@ impl Representer<'_> {
         };
         let mut rep_hash = blake3::Hasher::new();
         rep_hash.update(text.as_bytes()).update(self.digest.as_bytes());
-        // The same text may stand on other pages than before, or below other headings.
+        // The same text may be on other pages than before, or below other headings.
         for chunk in &chunks {
             rep_hash.update(&serde_json::to_vec(&(&chunk.pointer, &chunk.heading)).unwrap_or_default());
         }

@@ -10,15 +10,15 @@ use index::{DocChange, DocumentRow, Index, IndexError, KnownDocument};
 use model::{DocStatus, ErrorCode, Failure, IndexMode, RelPath, SkipReason, WallClock};
 use policy::Guard;
 
-use crate::budget::Budget;
+use crate::budget::BytesBudget;
 use crate::change::unopened;
 use crate::commit::{Committer, Weighed};
 use crate::counters::Counters;
 use crate::documents::{DocumentReader, Extractor};
 use crate::left_out::LeftOut;
-use crate::outcome::Outcome;
+use crate::outcome::FileOutcome;
 use crate::outlet::Outlet;
-use crate::plan::{Before, Ledger, is_unchanged};
+use crate::plan::{Before, ScanLedger, is_unchanged};
 use crate::represent::Representer;
 use crate::rules::IngestRules;
 
@@ -87,7 +87,7 @@ impl IngestError {
     }
 }
 
-/// For whoever asked for the files to be looked at. The message says what to do.
+/// For the caller who asked for the scan. The message says what to do.
 impl From<IngestError> for Failure {
     fn from(error: IngestError) -> Failure {
         Failure::new(error.code(), error.to_string()).because(error)
@@ -123,7 +123,7 @@ impl Ingest {
             same_rules = true;
         }
         let trust = mode == IndexMode::Incremental && same_rules;
-        let ledger = Ledger::new(self.index.known_files()?);
+        let ledger = ScanLedger::new(self.index.known_files()?);
         self.counters.set_totals(&self.index.counts()?);
         let unreadable_below = Mutex::new(BTreeSet::new());
         let left_out_by_rule = LeftOut::default();
@@ -245,7 +245,7 @@ impl Ingest {
     }
 
     /// What the catalog knows of these paths and of what is below them: a directory that is gone, or an archive's members.
-    fn ledger_of(&self, examined: &[(&str, Examined)]) -> Result<Ledger, IngestError> {
+    fn ledger_of(&self, examined: &[(&str, Examined)]) -> Result<ScanLedger, IngestError> {
         let mut known = Vec::new();
         for (path, examined) in examined {
             let row = self.index.document(path)?;
@@ -255,11 +255,11 @@ impl Ingest {
             }
             known.extend(row.map(known_of));
         }
-        Ok(Ledger::new(known))
+        Ok(ScanLedger::new(known))
     }
 
     /// Counts a file and sends it on if it may have changed; `false` once the readers are gone.
-    fn compare(&self, ledger: &Ledger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
+    fn compare(&self, ledger: &ScanLedger, file: FoundFile, trust: bool, work: &Sender<FoundFile>) -> bool {
         let known = ledger.mark_file_seen(file.path.as_str());
         let same = known.filter(|known| is_unchanged(known, file.size, file.mtime_ns, file.inode));
         match same.filter(|_| trust) {
@@ -286,7 +286,7 @@ impl Ingest {
         before: &Before<'_>,
         kept: Option<&Index>,
     ) -> Result<(), IngestError> {
-        let budget = Budget::new(IN_FLIGHT_BYTES);
+        let budget = BytesBudget::new(IN_FLIGHT_BYTES);
         let (work_in, work_out) = bounded::<FoundFile>(1024);
         let (changes_in, changes_out) = bounded::<Weighed>(256);
         let (walk, digest) = (self.options.walk(), self.options.rules.digest());
@@ -348,7 +348,7 @@ fn thread(name: &str) -> std::thread::Builder {
 
 /// Whether the catalog holds the files as they are now, by their sizes and time stamps.
 pub fn is_current(guard: &Guard, index: &Index, walk: &WalkOptions) -> Result<bool, IngestError> {
-    let ledger = Ledger::new(index.known_files()?);
+    let ledger = ScanLedger::new(index.known_files()?);
     let differs = AtomicBool::new(false);
     let sink = |found| {
         let is_known = match found {
@@ -373,7 +373,7 @@ pub fn is_current(guard: &Guard, index: &Index, walk: &WalkOptions) -> Result<bo
 
 fn represent_all(
     representer: &Representer<'_>,
-    budget: &Budget,
+    budget: &BytesBudget,
     before: &Before<'_>,
     cancel: &AtomicBool,
     counters: &Counters,
@@ -403,6 +403,6 @@ fn known_of(row: DocumentRow) -> (String, KnownDocument) {
 }
 
 fn send(changes: &Sender<Weighed>, change: DocChange) -> bool {
-    let outcome = Outcome::of_change(&change);
+    let outcome = FileOutcome::of_change(&change);
     changes.send(Weighed { change, outcome, bytes: 0 }).is_ok()
 }

@@ -59,7 +59,7 @@ impl Direct for McpServer {
             let is_large = result.content.iter().map(String::len).sum::<usize>() > LARGE;
             let identity = self.identity().clone();
             let encode =
-                move || serde_json::to_vec(&Answer::new(&id, &result, &identity)).ok().map(Bytes::from);
+                move || serde_json::to_vec(&DirectAnswer::new(&id, &result, &identity)).ok().map(Bytes::from);
             if is_large { tokio::task::spawn_blocking(encode).await.ok()? } else { encode() }
         })
     }
@@ -97,7 +97,7 @@ impl McpServer {
 
 /// A JSON-RPC response, in the order of keys of the long way.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct DirectAnswer<'a> {
     jsonrpc: &'static str,
     id: &'a Value,
     result: CallResult<'a>,
@@ -107,7 +107,7 @@ struct Answer<'a> {
 #[serde(rename_all = "camelCase")]
 struct CallResult<'a> {
     result_type: &'static str,
-    content: Vec<Text<'a>>,
+    content: Vec<TextContent<'a>>,
     structured_content: &'a Value,
     is_error: bool,
     #[serde(rename = "_meta")]
@@ -115,7 +115,7 @@ struct CallResult<'a> {
 }
 
 #[derive(Serialize)]
-struct Text<'a> {
+struct TextContent<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     text: &'a str,
@@ -127,10 +127,10 @@ struct Meta<'a> {
     server: &'a Value,
 }
 
-impl<'a> Answer<'a> {
-    fn new(id: &'a Value, result: &'a ToolResult, server: &'a Value) -> Answer<'a> {
-        let content = result.content.iter().map(|text| Text { kind: "text", text }).collect();
-        Answer {
+impl<'a> DirectAnswer<'a> {
+    fn new(id: &'a Value, result: &'a ToolResult, server: &'a Value) -> DirectAnswer<'a> {
+        let content = result.content.iter().map(|text| TextContent { kind: "text", text }).collect();
+        DirectAnswer {
             jsonrpc: "2.0",
             id,
             result: CallResult {

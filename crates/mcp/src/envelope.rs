@@ -7,14 +7,14 @@ use crate::strict;
 
 /// A message whose envelope is sound. What its method and parameters mean is not known yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Envelope {
-    pub kind: Kind,
+pub struct MessageEnvelope {
+    pub kind: MessageKind,
     /// The whole message, as it came.
     pub body: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum MessageKind {
     Request {
         id: Value,
         method: String,
@@ -40,7 +40,7 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const INVALID_PARAMS: i32 = -32602;
 
 /// Reads one message. Batches are refused: revisions from 2025-06-18 on have none.
-pub fn read(bytes: &[u8]) -> Result<Envelope, Rejection> {
+pub fn read(bytes: &[u8]) -> Result<MessageEnvelope, Rejection> {
     let body = match strict::parse(bytes) {
         Ok(Value::Object(body)) => body,
         Ok(Value::Array(_)) => return Err(Rejection::invalid("batches are not supported", Value::Null)),
@@ -64,20 +64,20 @@ pub fn read(bytes: &[u8]) -> Result<Envelope, Rejection> {
         (Some(Value::String(_)), _) if answers > 0 => {
             return Err(Rejection::invalid("a message with a method has no result and no error", known_id()));
         }
-        (Some(Value::String(method)), Some(id)) => Kind::Request { id, method: method.clone() },
-        (Some(Value::String(method)), None) => Kind::Notification { method: method.clone() },
+        (Some(Value::String(method)), Some(id)) => MessageKind::Request { id, method: method.clone() },
+        (Some(Value::String(method)), None) => MessageKind::Notification { method: method.clone() },
         (Some(_), _) => return Err(Rejection::invalid("method must be a string", known_id())),
-        (None, _) if answers == 1 => Kind::Response,
+        (None, _) if answers == 1 => MessageKind::Response,
         (None, _) => return Err(Rejection::invalid("neither a request nor a response", known_id())),
     };
     // `"params": null` is not JSON-RPC, but clients that serialise an absent field send it.
-    if let (Kind::Request { id, .. }, Some(params)) = (&kind, body.get("params"))
+    if let (MessageKind::Request { id, .. }, Some(params)) = (&kind, body.get("params"))
         && !(params.is_object() || params.is_null())
     {
         let message = "params must be an object".to_owned();
         return Err(Rejection { code: INVALID_PARAMS, message, id: id.clone() });
     }
-    Ok(Envelope { kind, body })
+    Ok(MessageEnvelope { kind, body })
 }
 
 impl Rejection {
@@ -119,14 +119,14 @@ mod tests {
         let kind = |text: &str| read(text.as_bytes()).expect(text).kind;
         assert_eq!(
             kind(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#),
-            Kind::Request { id: json!("a"), method: "ping".into() }
+            MessageKind::Request { id: json!("a"), method: "ping".into() }
         );
         assert_eq!(
             kind(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
-            Kind::Notification { method: "notifications/initialized".into() }
+            MessageKind::Notification { method: "notifications/initialized".into() }
         );
-        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Kind::Response);
-        assert_eq!(kind(r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#), Kind::Response);
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), MessageKind::Response);
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#), MessageKind::Response);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn version(name: &str) -> Option<ProtocolVersion> {
 
 /// What the peer behind one request understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dialect {
+pub(crate) struct PeerDialect {
     /// 2026-07-28 or later: no session, results say their type and how long they stay fresh.
     pub(crate) modern: bool,
     /// 2025-06-18 or later: titles, output schemas and structured results.
@@ -33,17 +33,17 @@ pub(crate) struct Dialect {
     pub(crate) annotated: bool,
 }
 
-impl Dialect {
-    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Dialect {
+impl PeerDialect {
+    pub(crate) fn of(context: &RequestContext<RoleServer>) -> PeerDialect {
         context
             .protocol_version()
-            .map_or(Dialect::new(&ProtocolVersion::LATEST_WITH_INITIALIZE), |v| Dialect::new(&v))
+            .map_or(PeerDialect::new(&ProtocolVersion::LATEST_WITH_INITIALIZE), |v| PeerDialect::new(&v))
     }
 
     /// Revision names are dates, so they compare as text.
-    pub(crate) fn new(version: &ProtocolVersion) -> Dialect {
+    pub(crate) fn new(version: &ProtocolVersion) -> PeerDialect {
         let version = version.as_str();
-        Dialect {
+        PeerDialect {
             modern: version >= ProtocolVersion::NO_INITIALIZE.as_str(),
             structured: version >= ProtocolVersion::V_2025_06_18.as_str(),
             annotated: version >= ProtocolVersion::V_2025_03_26.as_str(),
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn each_revision_knows_what_it_introduced() {
         let known = |v: ProtocolVersion| {
-            let d = Dialect::new(&v);
+            let d = PeerDialect::new(&v);
             (d.annotated, d.structured, d.modern)
         };
         assert_eq!(known(ProtocolVersion::V_2024_11_05), (false, false, false));

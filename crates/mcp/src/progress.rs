@@ -9,7 +9,7 @@ use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::negotiate::Dialect;
+use crate::negotiate::PeerDialect;
 
 /// Reports that wait to be sent. A tool that reports faster than the caller reads loses reports, not time.
 const WAITING: usize = 32;
@@ -18,7 +18,7 @@ const WAITING: usize = 32;
 /// protocol wants each value to be greater than the one before.
 pub(crate) async fn reporting<F, T>(
     context: &RequestContext<RoleServer>,
-    dialect: Dialect,
+    dialect: PeerDialect,
     call: impl FnOnce(Option<ProgressSink>) -> F,
 ) -> T
 where
@@ -27,7 +27,7 @@ where
     let Some(token) = context.meta.get_progress_token() else { return call(None).await };
     let (reports, waiting) = mpsc::channel(WAITING);
     let sink: ProgressSink = Arc::new(move |done, total, message| {
-        let _ = reports.try_send(Report { done, total, message });
+        let _ = reports.try_send(ProgressReport { done, total, message });
     });
     let (finished, finish) = oneshot::channel::<()>();
     let sending = send(context.peer.clone(), token, dialect, waiting, finish);
@@ -40,7 +40,7 @@ where
     answer
 }
 
-struct Report {
+struct ProgressReport {
     done: f64,
     total: Option<f64>,
     message: String,
@@ -49,8 +49,8 @@ struct Report {
 async fn send(
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    dialect: Dialect,
-    mut waiting: mpsc::Receiver<Report>,
+    dialect: PeerDialect,
+    mut waiting: mpsc::Receiver<ProgressReport>,
     mut finish: oneshot::Receiver<()>,
 ) {
     let mut last = f64::NEG_INFINITY;
@@ -66,7 +66,7 @@ async fn send(
                 continue;
             }
         };
-        let Some(Report { done, total, message }) = report else { return };
+        let Some(ProgressReport { done, total, message }) = report else { return };
         if !done.is_finite() || done <= last {
             continue;
         }

@@ -13,7 +13,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-use crate::negotiate::{self, Dialect};
+use crate::negotiate::{self, PeerDialect};
 use crate::progress;
 
 const NAME: &str = "dir2mcp";
@@ -34,7 +34,7 @@ macro_rules! cacheable {
 /// Cheap to clone; every session and every stateless request gets a clone.
 #[derive(Clone)]
 pub struct McpServer {
-    inner: Arc<Inner>,
+    inner: Arc<ServerState>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub enum CallerSource {
     Http,
 }
 
-struct Inner {
+struct ServerState {
     tools: Arc<dyn ToolService>,
     options: McpOptions,
     versions: Cow<'static, [ProtocolVersion]>,
@@ -85,7 +85,7 @@ impl McpServer {
             None => Cow::Borrowed(negotiate::versions()),
         };
         let identity = json!({ "name": NAME, "title": TITLE, "version": options.server_version });
-        McpServer { inner: Arc::new(Inner { tools, options, versions, identity, listed }) }
+        McpServer { inner: Arc::new(ServerState { tools, options, versions, identity, listed }) }
     }
 
     fn implementation(&self) -> Implementation {
@@ -126,8 +126,8 @@ impl McpServer {
         &self,
         method: &'static str,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Dialect, ErrorData> {
-        let dialect = Dialect::of(context);
+    ) -> Result<PeerDialect, ErrorData> {
+        let dialect = PeerDialect::of(context);
         if self.serves(method, dialect.modern) { Ok(dialect) } else { Err(method_not_found(method)) }
     }
 
@@ -147,7 +147,7 @@ impl McpServer {
     }
 
     /// Says who answers, in the results of the revision that has no handshake to say it in.
-    fn identify(&self, meta: &mut Option<MetaObject>, dialect: Dialect) {
+    fn identify(&self, meta: &mut Option<MetaObject>, dialect: PeerDialect) {
         if dialect.modern {
             let identity = self.inner.identity.clone();
             meta.get_or_insert_default().insert("io.modelcontextprotocol/serverInfo".to_owned(), identity);
@@ -158,7 +158,7 @@ impl McpServer {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-        dialect: Dialect,
+        dialect: PeerDialect,
     ) -> Result<CallToolResult, ErrorData> {
         let caller = self.caller(context);
         let CallToolRequestParams { name, arguments, .. } = request;
@@ -218,7 +218,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let mut result = self.negotiate_initialize(&request)?;
-        if !Dialect::new(&result.protocol_version).structured {
+        if !PeerDialect::new(&result.protocol_version).structured {
             result.server_info.title = None;
         }
         negotiate::remember(&context.peer, request, &result.protocol_version);
@@ -240,7 +240,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        let dialect = Dialect::of(&context);
+        let dialect = PeerDialect::of(&context);
         let tools = self.inner.listed.iter().map(|tool| translate(tool, dialect)).collect();
         Ok(cacheable!(self, dialect, ListToolsResult::with_all_items(tools)))
     }
@@ -254,7 +254,7 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let dialect = Dialect::of(&context);
+        let dialect = PeerDialect::of(&context);
         let mut result = self.run_and_render(request, &context, dialect).await?;
         self.identify(&mut result.meta, dialect);
         Ok(result.into())
@@ -373,7 +373,7 @@ impl ServerHandler for McpServer {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if self.serves(&request.method, Dialect::of(&context).modern) {
+        if self.serves(&request.method, PeerDialect::of(&context).modern) {
             let message = format!("invalid parameters for {}", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
@@ -393,7 +393,7 @@ fn publish(info: &ToolInfo) -> Tool {
 }
 
 /// The tool without what the peer's revision does not know.
-fn translate(tool: &Tool, dialect: Dialect) -> Tool {
+fn translate(tool: &Tool, dialect: PeerDialect) -> Tool {
     let mut tool = tool.clone();
     if !dialect.structured {
         tool.title = None;
@@ -405,7 +405,7 @@ fn translate(tool: &Tool, dialect: Dialect) -> Tool {
     tool
 }
 
-fn render(result: ToolResult, dialect: Dialect) -> CallToolResult {
+fn render(result: ToolResult, dialect: PeerDialect) -> CallToolResult {
     let content = result.content.into_iter().map(ContentBlock::text).collect();
     let mut rendered =
         if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::envelope::{self, INVALID_PARAMS, Kind, Rejection};
+use crate::envelope::{self, INVALID_PARAMS, MessageKind, Rejection};
 
 /// A longer line is answered with an error and skipped, not kept.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -92,7 +92,7 @@ where
 
 async fn serve(
     server: impl ServerHandler,
-    incoming: mpsc::Receiver<Frame>,
+    incoming: mpsc::Receiver<InputFrame>,
     outgoing: mpsc::Sender<Vec<u8>>,
     written: impl Future<Output = io::Result<()>>,
     grace: Duration,
@@ -122,9 +122,9 @@ async fn serve(
 
 /// rmcp's view of the two streams.
 struct LineTransport {
-    incoming: mpsc::Receiver<Frame>,
+    incoming: mpsc::Receiver<InputFrame>,
     outgoing: mpsc::Sender<Vec<u8>>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<RequestLedger>,
     /// A refusal that still has to be sent. Kept here because `receive` may be dropped while it waits.
     refusal: Option<Vec<u8>>,
     /// A request that is answered before the next line is read, and until when to believe in that.
@@ -143,7 +143,7 @@ struct LineTransport {
 #[error("the output is closed")]
 struct OutputClosed;
 
-enum Admission {
+enum MessageAdmission {
     Pass(Box<ClientJsonRpcMessage>),
     Refuse(Rejection),
     Ignore,
@@ -151,7 +151,7 @@ enum Admission {
 
 impl LineTransport {
     fn new(
-        incoming: mpsc::Receiver<Frame>,
+        incoming: mpsc::Receiver<InputFrame>,
         outgoing: mpsc::Sender<Vec<u8>>,
         handshakes: bool,
         grace: Duration,
@@ -171,50 +171,52 @@ impl LineTransport {
         }
     }
 
-    fn admit(&mut self, line: &[u8]) -> Admission {
+    fn admit(&mut self, line: &[u8]) -> MessageAdmission {
         let envelope = match envelope::read(line) {
             Ok(envelope) => envelope,
-            Err(rejection) => return Admission::Refuse(rejection),
+            Err(rejection) => return MessageAdmission::Refuse(rejection),
         };
         let message = serde_json::from_value::<ClientJsonRpcMessage>(Value::Object(envelope.body));
         match (envelope.kind, message) {
-            (Kind::Request { id, method }, Ok(message)) => self.admit_request(id, &method, message),
-            (Kind::Request { id, .. }, Err(_)) => Admission::Refuse(Rejection::invalid("not a request", id)),
-            (Kind::Notification { method }, Ok(message)) => {
+            (MessageKind::Request { id, method }, Ok(message)) => self.admit_request(id, &method, message),
+            (MessageKind::Request { id, .. }, Err(_)) => {
+                MessageAdmission::Refuse(Rejection::invalid("not a request", id))
+            }
+            (MessageKind::Notification { method }, Ok(message)) => {
                 if method == "notifications/cancelled"
                     && let Some(id) = cancelled_id(&message)
                 {
                     // A cancelled request gets no answer, so no client waits for one.
                     self.ledger.cancel(&id);
                 }
-                Admission::Pass(Box::new(message))
+                MessageAdmission::Pass(Box::new(message))
             }
-            (Kind::Response, Ok(message)) => Admission::Pass(Box::new(message)),
+            (MessageKind::Response, Ok(message)) => MessageAdmission::Pass(Box::new(message)),
             // Notifications and responses are not answered.
-            (Kind::Notification { .. } | Kind::Response, Err(_)) => Admission::Ignore,
+            (MessageKind::Notification { .. } | MessageKind::Response, Err(_)) => MessageAdmission::Ignore,
         }
     }
 
-    fn admit_request(&mut self, id: Value, method: &str, message: ClientJsonRpcMessage) -> Admission {
+    fn admit_request(&mut self, id: Value, method: &str, message: ClientJsonRpcMessage) -> MessageAdmission {
         let JsonRpcMessage::Request(request) = &message else {
-            return Admission::Refuse(Rejection::invalid("not a request", id));
+            return MessageAdmission::Refuse(Rejection::invalid("not a request", id));
         };
         if matches!(request.request, ClientRequest::InitializeRequest(_)) {
             self.initialized = self.handshakes;
         }
         if !self.initialized && !states_its_era(method, &request.request) {
             let message = "send initialize first, or give the protocol version in _meta".to_owned();
-            return Admission::Refuse(Rejection { code: INVALID_PARAMS, message, id });
+            return MessageAdmission::Refuse(Rejection { code: INVALID_PARAMS, message, id });
         }
         if !self.ledger.open(&request.id) {
-            return Admission::Refuse(Rejection::invalid("this id is already in use", id));
+            return MessageAdmission::Refuse(Rejection::invalid("this id is already in use", id));
         }
         // Calls run side by side. The rest is immediate, and is answered in the order it was asked: a client may send
         // its handshake and its first requests in one breath.
         if !matches!(method, "tools/call" | "subscriptions/listen") {
             self.awaited = Some((request.id.clone(), Instant::now() + PATIENCE));
         }
-        Admission::Pass(Box::new(message))
+        MessageAdmission::Pass(Box::new(message))
     }
 }
 
@@ -266,13 +268,13 @@ impl Transport<RoleServer> for LineTransport {
                     self.closing = Some(Instant::now() + self.grace);
                     continue;
                 }
-                Some(Frame::TooLong) => {
+                Some(InputFrame::TooLong) => {
                     Rejection::invalid(format!("a message has at most {MAX_LINE_BYTES} bytes"), Value::Null)
                 }
-                Some(Frame::Line(bytes)) => match self.admit(&bytes) {
-                    Admission::Pass(message) => return Some(*message),
-                    Admission::Refuse(rejection) => rejection,
-                    Admission::Ignore => continue,
+                Some(InputFrame::Line(bytes)) => match self.admit(&bytes) {
+                    MessageAdmission::Pass(message) => return Some(*message),
+                    MessageAdmission::Refuse(rejection) => rejection,
+                    MessageAdmission::Ignore => continue,
                 },
             };
             tracing::debug!(code = refusal.code, "refused a line");
@@ -315,18 +317,18 @@ fn line(message: &impl serde::Serialize) -> Vec<u8> {
 
 /// The requests that have no answer yet.
 #[derive(Default)]
-struct Ledger {
-    entries: Mutex<Entries>,
+struct RequestLedger {
+    entries: Mutex<RequestEntries>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Entries {
+struct RequestEntries {
     open: HashSet<RequestId>,
     cancelled: VecDeque<RequestId>,
 }
 
-impl Entries {
+impl RequestEntries {
     fn is_open(&self, id: &RequestId) -> bool {
         self.open.contains(id)
     }
@@ -336,7 +338,7 @@ impl Entries {
     }
 }
 
-impl Ledger {
+impl RequestLedger {
     /// False if the id belongs to a request that runs, or to one whose answer could still turn up.
     fn open(&self, id: &RequestId) -> bool {
         self.with(|entries| {
@@ -365,7 +367,7 @@ impl Ledger {
         self.changed.notify_waiters();
     }
 
-    async fn until(&self, reached: impl Fn(&Entries) -> bool) {
+    async fn until(&self, reached: impl Fn(&RequestEntries) -> bool) {
         loop {
             // Created before the check, so that a change in between is not missed.
             let changed = self.changed.notified();
@@ -376,13 +378,13 @@ impl Ledger {
         }
     }
 
-    fn with<T>(&self, use_entries: impl FnOnce(&mut Entries) -> T) -> T {
+    fn with<T>(&self, use_entries: impl FnOnce(&mut RequestEntries) -> T) -> T {
         use_entries(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Frame {
+enum InputFrame {
     Line(Vec<u8>),
     TooLong,
 }
@@ -396,7 +398,7 @@ struct Framer {
 
 impl Framer {
     /// The frames completed by one read; a read of nothing is the end, which completes the last line.
-    fn cut(&mut self, bytes: &[u8]) -> Vec<Frame> {
+    fn cut(&mut self, bytes: &[u8]) -> Vec<InputFrame> {
         let mut frames = Vec::new();
         if bytes.is_empty() {
             self.finish(&mut frames)
@@ -406,7 +408,7 @@ impl Framer {
         frames
     }
 
-    fn push(&mut self, mut bytes: &[u8], frames: &mut Vec<Frame>) {
+    fn push(&mut self, mut bytes: &[u8], frames: &mut Vec<InputFrame>) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.extend(&bytes[..end], frames);
             self.finish(frames);
@@ -415,32 +417,32 @@ impl Framer {
         self.extend(bytes, frames);
     }
 
-    fn extend(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) {
+    fn extend(&mut self, bytes: &[u8], frames: &mut Vec<InputFrame>) {
         if self.skipping {
             return;
         }
         if self.line.len() + bytes.len() > MAX_LINE_BYTES {
             self.line = Vec::new();
             self.skipping = true;
-            frames.push(Frame::TooLong);
+            frames.push(InputFrame::TooLong);
         } else {
             self.line.extend_from_slice(bytes);
         }
     }
 
     /// The line is complete; blank lines are no messages.
-    fn finish(&mut self, frames: &mut Vec<Frame>) {
+    fn finish(&mut self, frames: &mut Vec<InputFrame>) {
         self.skipping = false;
         let line = std::mem::take(&mut self.line);
         if !line.trim_ascii().is_empty() {
-            frames.push(Frame::Line(line));
+            frames.push(InputFrame::Line(line));
         }
     }
 }
 
 const CHUNK: usize = 64 * 1024;
 
-fn read_thread(mut input: impl Read, frames: &mpsc::Sender<Frame>) {
+fn read_thread(mut input: impl Read, frames: &mpsc::Sender<InputFrame>) {
     let mut framer = Framer::default();
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -463,7 +465,7 @@ fn read_thread(mut input: impl Read, frames: &mpsc::Sender<Frame>) {
     }
 }
 
-async fn read_task(mut input: impl AsyncRead + Unpin, frames: mpsc::Sender<Frame>) {
+async fn read_task(mut input: impl AsyncRead + Unpin, frames: mpsc::Sender<InputFrame>) {
     let mut framer = Framer::default();
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -508,7 +510,7 @@ async fn write_task(
 mod tests {
     use super::*;
 
-    fn frames(reads: &[&[u8]]) -> Vec<Frame> {
+    fn frames(reads: &[&[u8]]) -> Vec<InputFrame> {
         let mut framer = Framer::default();
         let mut all = Vec::new();
         for read in reads.iter().chain([&b""[..]].iter()) {
@@ -517,8 +519,8 @@ mod tests {
         all
     }
 
-    fn line_of(text: &str) -> Frame {
-        Frame::Line(text.as_bytes().to_vec())
+    fn line_of(text: &str) -> InputFrame {
+        InputFrame::Line(text.as_bytes().to_vec())
     }
 
     #[test]
@@ -533,14 +535,14 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_reported_once_and_skipped() {
         let long = vec![b'x'; MAX_LINE_BYTES];
-        assert_eq!(frames(&[&long, b"y", &long, b"\n{}\n"]), [Frame::TooLong, line_of("{}")]);
-        assert_eq!(frames(&[&long, b"\n"]), [Frame::Line(long.clone())]);
-        assert_eq!(frames(&[&long, b"y"]), [Frame::TooLong]);
+        assert_eq!(frames(&[&long, b"y", &long, b"\n{}\n"]), [InputFrame::TooLong, line_of("{}")]);
+        assert_eq!(frames(&[&long, b"\n"]), [InputFrame::Line(long.clone())]);
+        assert_eq!(frames(&[&long, b"y"]), [InputFrame::TooLong]);
     }
 
     #[test]
     fn an_id_is_free_again_after_its_answer_but_not_after_its_cancellation() {
-        let ledger = Ledger::default();
+        let ledger = RequestLedger::default();
         let id = RequestId::Number(1);
         assert!(ledger.open(&id));
         assert!(!ledger.open(&id));

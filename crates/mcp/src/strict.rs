@@ -42,7 +42,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, StrictError> {
     let text = std::str::from_utf8(bytes).map_err(|error| StrictError::Utf8 { at: error.valid_up_to() })?;
     let refused = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
-    Node { depth: 0, refused: &refused }
+    StrictValue { depth: 0, refused: &refused }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| {
@@ -52,14 +52,14 @@ pub fn parse(bytes: &[u8]) -> Result<Value, StrictError> {
 
 /// One value, with the place where the reason of a refusal is left: serde errors carry text only.
 #[derive(Clone, Copy)]
-struct Node<'a> {
+struct StrictValue<'a> {
     depth: usize,
     refused: &'a RefCell<Option<StrictError>>,
 }
 
-impl Node<'_> {
+impl StrictValue<'_> {
     fn inside(self) -> Self {
-        Node { depth: self.depth + 1, ..self }
+        StrictValue { depth: self.depth + 1, ..self }
     }
 
     fn refuse<E: serde::de::Error>(self, reason: StrictError) -> E {
@@ -69,7 +69,7 @@ impl Node<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for StrictValue<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -77,7 +77,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for StrictValue<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,15 +14,15 @@ const LEAST_DIGITS: usize = 16;
 
 /// The compiled list.
 #[derive(Debug)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowList {
     paths: Excludes,
     /// Hex digits that the SHA-256 of a line begins with.
     lines: Vec<String>,
 }
 
-impl Allowed {
+impl AllowList {
     /// Reads globs of paths, as in `security.path_excludes`, and digests of lines: `sha256:` and at least 16 hex digits.
-    pub(crate) fn new(entries: &[String]) -> Result<Allowed, PolicyError> {
+    pub(crate) fn new(entries: &[String]) -> Result<AllowList, PolicyError> {
         let (lines, paths): (Vec<&String>, Vec<&String>) =
             entries.iter().partition(|entry| entry.starts_with(LINE));
         let digits = |entry: &String| {
@@ -40,7 +40,7 @@ impl Allowed {
             PolicyError::Glob { pattern, .. } => PolicyError::Allow { entry: pattern },
             other => other,
         })?;
-        Ok(Allowed { paths, lines })
+        Ok(AllowList { paths, lines })
     }
 
     pub(crate) fn allows_path(&self, path: &RelPath) -> bool {
@@ -65,11 +65,11 @@ mod tests {
     fn paths_and_lines() {
         // printf 'token = x' | sha256sum
         let digest = "sha256:8b1d4d5f0000";
-        assert!(matches!(Allowed::new(&[digest.to_owned()]), Err(PolicyError::Allow { .. })), "too short");
-        assert!(Allowed::new(&["sha256:zzzzzzzzzzzzzzzzzzzz".to_owned()]).is_err());
-        assert!(Allowed::new(&["a[".to_owned()]).is_err());
+        assert!(matches!(AllowList::new(&[digest.to_owned()]), Err(PolicyError::Allow { .. })), "too short");
+        assert!(AllowList::new(&["sha256:zzzzzzzzzzzzzzzzzzzz".to_owned()]).is_err());
+        assert!(AllowList::new(&["a[".to_owned()]).is_err());
         let hex: String = Sha256::digest(b"token = x").iter().map(|byte| format!("{byte:02X}")).collect();
-        let allowed = Allowed::new(&["docs/**".to_owned(), format!("sha256:{}", &hex[..20])]).unwrap();
+        let allowed = AllowList::new(&["docs/**".to_owned(), format!("sha256:{}", &hex[..20])]).unwrap();
         assert!(allowed.allows_line(b"token = x") && !allowed.allows_line(b"token = y"));
         let path = |text: &str| RelPath::from_walk(text).unwrap();
         assert!(allowed.allows_path(&path("docs/config.rst")) && !allowed.allows_path(&path("src/a.py")));

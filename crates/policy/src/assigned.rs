@@ -1,8 +1,8 @@
 //! What a text assigns to a name, in the notations of programs, configuration files and markup.
 
-use crate::site::{Site, upper_digit, word};
+use crate::site::{KeywordSite, upper_digit, word};
 
-/// What stands on the right of a name.
+/// What is assigned to a name.
 pub(crate) struct Assigned<'t> {
     pub(crate) value: &'t [u8],
     /// In quotes, or between tags: its end is beyond doubt.
@@ -86,14 +86,14 @@ impl<'t> Assigned<'t> {
 
     /// In `f("secret", "value")` the string before the comma names the value; in `f("my secret", "x")`
     /// it does not.
-    pub(crate) fn is_other_argument(&self, site: Site<'_>) -> bool {
+    pub(crate) fn is_other_argument(&self, site: KeywordSite<'_>) -> bool {
         let before = site.before(49);
         let quote = before.len().checked_sub(site.name_before().len() + 1).map(|at| before[at]);
         self.listed && !matches!(quote, Some(b'"' | b'\'' | b'`'))
     }
 }
 
-/// Past `&'static str =` or `Optional[str] =`, if that is what stands there.
+/// Past `&'static str =` or `Optional[str] =`, if that comes next.
 fn skip_type(text: &[u8]) -> Option<&[u8]> {
     let equals = text.iter().take(48).position(|&byte| matches!(byte, b'=' | b'\n'))?;
     let (kind, rest) = text.split_at(equals);

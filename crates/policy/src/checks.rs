@@ -14,12 +14,12 @@ use crate::place::Sort;
 use crate::randomness::{classes, entropy, is_hex, is_wordy, mixes_digits_and_letters};
 use crate::site::*;
 
-pub(crate) fn aws_access_key_id(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn aws_access_key_id(site: KeywordSite<'_>) -> Option<&[u8]> {
     let id = run(site.after(17), upper_digit);
     let exact = matches!(site.keyword(), b"AKIA" | b"ASIA");
     // A longer run of capitals is base32 data, not an identifier.
     let alone = id.len() == 16 && !site.before(1).iter().any(|&byte| upper_digit(byte));
-    // Documentation keys end in EXAMPLE. Otherwise the specification's pattern holds as it stands: this
+    // Documentation keys end in EXAMPLE. Otherwise the specification's pattern holds unchanged: this
     // is no place for a guess about randomness.
     let shown = id.ends_with(b"EXAMPLE") || id.iter().all(|byte| matches!(byte, b'X' | b'0' | b'A'));
     let word = site.keyword() == b"ASIA" && !id.iter().any(u8::is_ascii_digit);
@@ -27,7 +27,7 @@ pub(crate) fn aws_access_key_id(site: Site<'_>) -> Option<&[u8]> {
 }
 
 /// The 40-character branch, in a credential context.
-pub(crate) fn aws_secret_access_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn aws_secret_access_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     static VALUE: LazyLock<Regex> = LazyLock::new(|| {
         compile(r"(?i-u)\A(?:aws|secret)[^\n]{0,30}?[^0-9a-z/+\n]([0-9a-z/+]{40})(?:[^0-9a-z/+=]|\z)")
     });
@@ -55,7 +55,7 @@ pub(crate) fn aws_secret_access_key(site: Site<'_>) -> Option<&[u8]> {
 
 /// Three dotted segments where a token is expected: after `Authorization: Bearer`, after `…_token =`, or
 /// unmistakable by themselves and near a word that says what they are.
-pub(crate) fn jwt(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn jwt(site: KeywordSite<'_>) -> Option<&[u8]> {
     static AFTER_NAME: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r#"(?i-u)\A(?:bearer[ \t]+|_token[\\"'`\]]{0,3}[ \t]*[:=][ \t]*[\\"'`]{0,2})([a-z0-9_-]{8,}\.[a-z0-9_-]{8,}\.[a-z0-9_-]{8,})"#,
@@ -80,7 +80,7 @@ pub(crate) fn jwt(site: Site<'_>) -> Option<&[u8]> {
 }
 
 /// `sk_` or `api_` and 32 characters or more, as the specification has it.
-pub(crate) fn plain_api_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn plain_api_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     let alphabet = match site.keyword() {
         b"sk_" => |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit(),
         b"api_" => alphanumeric,
@@ -96,7 +96,7 @@ pub(crate) fn plain_api_key(site: Site<'_>) -> Option<&[u8]> {
 }
 
 /// `token = value` in any notation.
-pub(crate) fn token_assignment(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn token_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
     // Places in a list and marks of a parser, not keys.
     #[rustfmt::skip]
     const OTHER_TOKENS: [&[u8]; 20] = [
@@ -123,7 +123,8 @@ pub(crate) fn token_assignment(site: Site<'_>) -> Option<&[u8]> {
     if value.len() < 20 || !spelled || assigned.is_code() || is_path(value) {
         return None;
     }
-    // Digits alone, and a phrase of words with a digit: only under a name that leaves no doubt, where values stand bare.
+    // Digits alone, and a phrase of words with a digit: only under a name that leaves no doubt, where values have no
+    // quotes.
     let bare = matches!(site.place.sort, Sort::Config | Sort::Other) && own_name;
     if bare && value.iter().all(u8::is_ascii_digit) && !is_repetition_of_few(value) {
         return Some(value);
@@ -157,7 +158,7 @@ fn has_placeholder_word(value: &[u8]) -> bool {
     !is_repetition(value) && is_placeholder(value)
 }
 
-pub(crate) fn bearer_token(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn bearer_token(site: KeywordSite<'_>) -> Option<&[u8]> {
     let after = site.after(LONGEST);
     let blanks = run(after, |byte| matches!(byte, b' ' | b'\t'));
     let value = run(&after[blanks.len()..], |byte| dashed_padded(byte) || matches!(byte, b'.' | b'~'));
@@ -171,7 +172,7 @@ pub(crate) fn bearer_token(site: Site<'_>) -> Option<&[u8]> {
 }
 
 /// `secret_key = "value"` and its kin: a drawn value under a name that promises one.
-pub(crate) fn credential_assignment(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn credential_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
     // What is derived from a secret…
     #[rustfmt::skip]
     const DERIVED: [&[u8]; 12] = [
@@ -227,7 +228,7 @@ pub(crate) fn credential_assignment(site: Site<'_>) -> Option<&[u8]> {
 }
 
 /// A PEM or PuTTY private key with its body; the header alone is only a mention.
-pub(crate) fn private_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn private_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     static HEADER: LazyLock<Regex> = LazyLock::new(|| {
         compile(r"(?-u)\A(?:-----BEGIN [A-Z0-9 ]{0,24}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3})")
     });
@@ -265,19 +266,19 @@ pub(crate) fn private_key(site: Site<'_>) -> Option<&[u8]> {
     drawn.then(|| &window[..window.len() - rest.len()])
 }
 
-pub(crate) fn azure_storage_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn azure_storage_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     let value = run(site.after(89), base64);
     (value.len() == 88 && value.ends_with(b"==") && is_drawn(&value[..86])).then_some(value)
 }
 
-pub(crate) fn sendgrid_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn sendgrid_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     static KEY: LazyLock<Regex> =
         LazyLock::new(|| compile(r"(?-u)\ASG\.([A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|\z)"));
     let key = site.starts_word().then(|| KEY.captures(site.window(72))).flatten()?.get(1)?.as_bytes();
     is_drawn(key).then(|| site.with(key))
 }
 
-pub(crate) fn slack_token(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn slack_token(site: KeywordSite<'_>) -> Option<&[u8]> {
     static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?-u)\A(?:xox[abeoprs]-(?:1-)?[0-9]{8,}-[A-Za-z0-9-]{12,}|xapp-[0-9]-[A-Z0-9]+-[0-9]+-([a-f0-9]{32,}))",
@@ -287,7 +288,7 @@ pub(crate) fn slack_token(site: Site<'_>) -> Option<&[u8]> {
     is_drawn(token).then_some(token)
 }
 
-pub(crate) fn slack_webhook(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn slack_webhook(site: KeywordSite<'_>) -> Option<&[u8]> {
     static PATH: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?-u)\Ahooks\.slack\.com/(?:services|workflows)/[A-Z0-9]{8,}/[A-Z0-9]{8,}/([A-Za-z0-9]{20,})",
@@ -298,7 +299,7 @@ pub(crate) fn slack_webhook(site: Site<'_>) -> Option<&[u8]> {
 }
 
 /// The bot's number, a colon, and 35 characters that begin with AA.
-pub(crate) fn telegram_bot_token(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn telegram_bot_token(site: KeywordSite<'_>) -> Option<&[u8]> {
     let number = site.before(11);
     let digits = number.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let exact = site.keyword() == b":AA";
@@ -306,7 +307,7 @@ pub(crate) fn telegram_bot_token(site: Site<'_>) -> Option<&[u8]> {
     (exact && (8..=10).contains(&digits) && value.len() == 33 && is_drawn(value)).then(|| site.with(value))
 }
 
-pub(crate) fn twilio_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn twilio_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     let window = site.window(35);
     let value = run(window.get(2..).unwrap_or_default(), lower_hex);
     let key = window.starts_with(b"SK") && value.len() == 32 && site.starts_word() && is_drawn(value);

@@ -91,7 +91,7 @@ pub(crate) fn check_floor(path: &RelPath) -> Result<(), Denied> {
     Ok(())
 }
 
-/// Files of common names that hold credentials where they stand.
+/// Files with common names that hold credentials in these folders.
 #[rustfmt::skip]
 const IN_FOLDERS: [(&str, &str, &str); 8] = [
     (".docker/config.json", ".docker", "config.json"), (".kube/config", ".kube", "config"),
@@ -104,11 +104,11 @@ const IN_FOLDERS: [(&str, &str, &str); 8] = [
 #[derive(Debug)]
 pub struct Excludes {
     globs: GlobSet,
-    patterns: Vec<Pattern>,
+    patterns: Vec<ExcludePattern>,
 }
 
 #[derive(Debug)]
-struct Pattern {
+struct ExcludePattern {
     text: String,
     /// Written with a final `/` or `/**`: means the folder and what is in it, not a file of that name.
     folders_only: bool,
@@ -144,7 +144,7 @@ impl Excludes {
                 .build()
                 .map_err(|error| failed(error.kind().to_string()))?;
             globs.add(glob);
-            compiled.push(Pattern { text: text.clone(), folders_only, negated });
+            compiled.push(ExcludePattern { text: text.clone(), folders_only, negated });
         }
         let globs = globs.build().map_err(|error| PolicyError::Glob {
             pattern: error.glob().unwrap_or("the whole list").to_owned(),

@@ -8,12 +8,12 @@ use model::DocType;
 pub const DEFAULT_MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Limits {
+pub(crate) struct SizeLimits {
     pub(crate) default: u64,
     pub(crate) by_type: BTreeMap<DocType, u64>,
 }
 
-impl Limits {
+impl SizeLimits {
     pub(crate) fn max_bytes(&self, doc_type: DocType) -> u64 {
         self.by_type.get(&doc_type).copied().unwrap_or(self.default)
     }

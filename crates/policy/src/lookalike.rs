@@ -1,4 +1,4 @@
-//! What looks like a credential and is none: placeholders, sequences, paths, names.
+//! Texts that look like a credential but are not one: placeholders, sequences, paths, names.
 
 use std::sync::LazyLock;
 

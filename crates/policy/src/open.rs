@@ -28,7 +28,7 @@ pub struct Guard {
 pub struct OpenFile {
     file: Arc<File>,
     real_path: RelPath,
-    stamp: Stamp,
+    stamp: FileStamp,
     /// Where it is, if that is, or may be, a file system whose answers can fail to come.
     may_hang: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ pub enum OpenError {
     Io(#[source] io::Error),
 }
 
-/// Why a path could not be opened as it stands.
+/// Why a path could not be opened without resolving links.
 enum NotOpened {
     /// There is a symbolic link in it.
     Link,
@@ -76,7 +76,7 @@ impl From<OpenError> for NotOpened {
 
 /// What shows that a file is not the one it was a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -241,16 +241,16 @@ impl OpenFile {
         Err(OpenError::Changed)
     }
 
-    /// Reads from the start and takes the stamp anew.
+    /// Reads from the start and takes a new stamp.
     fn read_once(&mut self, max_bytes: u64) -> Result<Vec<u8>, OpenError> {
         if self.stamp.size > max_bytes {
             return Err(OpenError::TooLarge { size: self.stamp.size, limit: max_bytes });
         }
         let expected = usize::try_from(self.stamp.size).unwrap_or(0);
         // Never more than the limit, even if the file grows; the stamp shows whether it did.
-        let (content, stamp) = self.waiting(move |file| -> Result<(Vec<u8>, Stamp), OpenError> {
+        let (content, stamp) = self.waiting(move |file| -> Result<(Vec<u8>, FileStamp), OpenError> {
             let content = read_up_to(file, max_bytes, expected).map_err(OpenError::Io)?;
-            Ok((content, Stamp::of(&rustix::fs::fstat(file)?)))
+            Ok((content, FileStamp::of(&rustix::fs::fstat(file)?)))
         })??;
         self.stamp = stamp;
         Ok(content)
@@ -271,7 +271,7 @@ impl fmt::Debug for OpenFile {
     }
 }
 
-impl Stamp {
+impl FileStamp {
     /// Whether a write that carries these times may still be under way, or another one may get the same
     /// times. No single write takes two seconds, and no file system counts in larger steps (FAT).
     fn is_young(&self) -> bool {
@@ -279,12 +279,12 @@ impl Stamp {
         i128::from(self.ctime_ns) + 2_000_000_000 > i128::try_from(now).unwrap_or(0)
     }
 
-    fn of(stat: &Stat) -> Stamp {
+    fn of(stat: &Stat) -> FileStamp {
         let nanoseconds = |seconds: i128, rest: i128| {
             let sum = seconds * 1_000_000_000 + rest;
             i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
         };
-        Stamp {
+        FileStamp {
             device: stat.st_dev,
             inode: stat.st_ino,
             size: u64::try_from(stat.st_size).unwrap_or(0),
@@ -295,10 +295,10 @@ impl Stamp {
 }
 
 /// The stamp of a regular file; anything else is refused before it is read.
-fn regular(fd: &OwnedFd) -> Result<Stamp, OpenError> {
+fn regular(fd: &OwnedFd) -> Result<FileStamp, OpenError> {
     let stat = rustix::fs::fstat(fd)?;
     let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => return Ok(Stamp::of(&stat)),
+        FileType::RegularFile => return Ok(FileStamp::of(&stat)),
         FileType::Directory => "directory",
         FileType::Symlink => "symbolic link",
         FileType::Fifo => "FIFO",

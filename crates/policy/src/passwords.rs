@@ -1,4 +1,4 @@
-//! Passwords: short, chosen by people, and known by their names and by where they stand rather than by their form.
+//! Passwords: short, chosen by people, and recognised by their names and surroundings rather than by their form.
 
 use std::sync::LazyLock;
 
@@ -9,12 +9,12 @@ use crate::lookalike::{
     is_common_password, is_drawn, is_hash_of_password, is_path, is_pattern, is_placeholder, is_repetition,
     is_sequence, without_escapes,
 };
-use crate::place::{Place, Sort};
+use crate::place::{SecretPlace, Sort};
 use crate::randomness::{classes, entropy, is_wordy, mixes_digits_and_letters};
 use crate::site::*;
 
 /// `password: hunter22x`, `DB_PASS=…`, `define('DB_PASSWORD', '…')`.
-pub(crate) fn password_assignment(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn password_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
     // What is about a password, or made of one.
     #[rustfmt::skip]
     const OTHER: [&[u8]; 33] = [
@@ -53,7 +53,7 @@ pub(crate) fn password_assignment(site: Site<'_>) -> Option<&[u8]> {
         return None;
     }
     let value = assigned.value;
-    // Bare values stand in configuration and notes only; elsewhere a bare word is a name.
+    // Values without quotes occur in configuration and notes only; elsewhere a bare word is a name.
     let bare = matches!(site.place.sort, Sort::Config | Sort::Other) && assigned.ends_line;
     ((assigned.enclosed || bare) && is_password(value, site.place, assigned.enclosed)).then_some(value)
 }
@@ -76,7 +76,7 @@ fn ends_in_other(name: &[u8]) -> bool {
 }
 
 /// A value that would open something, as far as one can tell from how hard it is to guess.
-fn is_password(value: &[u8], place: Place, enclosed: bool) -> bool {
+fn is_password(value: &[u8], place: SecretPlace, enclosed: bool) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
     let spelled =
         value.iter().all(|byte| (byte.is_ascii_graphic() || !byte.is_ascii()) && !b"\"'`\\<>".contains(byte));
@@ -127,8 +127,8 @@ fn is_password(value: &[u8], place: Place, enclosed: bool) -> bool {
     }
 }
 
-/// In strict files a plain word is a password where values stand bare.
-fn bare_word(value: &[u8], place: Place) -> bool {
+/// In strict files a plain word is a password where values have no quotes.
+fn bare_word(value: &[u8], place: SecretPlace) -> bool {
     value.len() >= 6 && matches!(place.sort, Sort::Config) && value.iter().all(u8::is_ascii_graphic)
 }
 
@@ -138,7 +138,7 @@ fn is_word_with_number(value: &[u8]) -> bool {
     stem >= 4 && value[stem..].iter().all(u8::is_ascii_digit) && value.len() - stem <= 4
 }
 
-/// What stands for a value in programs and forms.
+/// Placeholders for a value in programs and forms.
 fn is_word_of_programs(value: &[u8]) -> bool {
     #[rustfmt::skip]
     const WORDS: [&str; 40] = [
@@ -154,7 +154,7 @@ fn is_word_of_programs(value: &[u8]) -> bool {
 }
 
 /// `://user:password@host`.
-pub(crate) fn password_in_url(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn password_in_url(site: KeywordSite<'_>) -> Option<&[u8]> {
     static USER_INFO: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r#"(?-u)\A://([^\s:/@"'`<>(){}\[\]|,]{0,64}):([^\s/@"'`<>(){}\[\]|,]{4,128})@([A-Za-z0-9._-]{1,253}|\[)"#,
@@ -180,12 +180,12 @@ pub(crate) fn password_in_url(site: Site<'_>) -> Option<&[u8]> {
     let plain = site.place.is_strict() || remote;
     let drawn = !is_sequence(value)
         && !is_common_password(value)
-        && (strong || (plain && is_password(value, Place { sort: Sort::Config, ..site.place }, true)));
+        && (strong || (plain && is_password(value, SecretPlace { sort: Sort::Config, ..site.place }, true)));
     drawn.then_some(password)
 }
 
 /// `Authorization: Basic …`: a user's name and password in base64.
-pub(crate) fn basic_authorization(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn basic_authorization(site: KeywordSite<'_>) -> Option<&[u8]> {
     let after = site.after(LONGEST);
     let blanks = run(after, |byte| matches!(byte, b' ' | b'\t'));
     let value = run(&after[blanks.len()..], base64);
@@ -200,12 +200,12 @@ pub(crate) fn basic_authorization(site: Site<'_>) -> Option<&[u8]> {
         && !user.is_empty()
         && user != password
         && password.len() >= 5
-        && is_password(password, Place { sort: Sort::Config, ..site.place }, true);
+        && is_password(password, SecretPlace { sort: Sort::Config, ..site.place }, true);
     secret.then_some(value)
 }
 
 /// The private part of a JSON web key.
-pub(crate) fn jwk_private_key(site: Site<'_>) -> Option<&[u8]> {
+pub(crate) fn jwk_private_key(site: KeywordSite<'_>) -> Option<&[u8]> {
     static PRIVATE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"(?-u)"(?:d|k)"\s*:\s*"([A-Za-z0-9_-]{22,})""#)
             .expect("the pattern is a constant, compiled by the tests")

@@ -29,7 +29,7 @@ static HANGING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Where a job stands, for the one that waits and the one that works.
+/// The state of a job, shared by the thread that waits and the thread that works.
 const UNDER_WAY: u8 = 0;
 const DONE: u8 = 1;
 const ABANDONED: u8 = 2;

@@ -1,4 +1,4 @@
-//! What sort of file a text stands in. The same line means different things: `password: "hunter22"` is a leak in a
+//! What sort of file a text is from. The same line means different things: `password: "hunter22"` is a leak in a
 //! configuration file and an example in a manual.
 
 use model::RelPath;
@@ -15,7 +15,7 @@ pub enum SecretLevel {
 
 /// What the rules know of a text besides its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SecretPlace {
     pub(crate) sort: Sort,
     pub(crate) level: SecretLevel,
 }
@@ -34,13 +34,13 @@ pub(crate) enum Sort {
     Other,
 }
 
-impl Place {
-    pub(crate) fn new(path: &RelPath, level: SecretLevel) -> Place {
-        Place { sort: Sort::of(path.as_str()), level }
+impl SecretPlace {
+    pub(crate) fn new(path: &RelPath, level: SecretLevel) -> SecretPlace {
+        SecretPlace { sort: Sort::of(path.as_str()), level }
     }
 
     /// For a text without a file, where a wrong hit costs one word and not a document.
-    pub(crate) const SHOWN: Place = Place { sort: Sort::Other, level: SecretLevel::Strict };
+    pub(crate) const SHOWN: SecretPlace = SecretPlace { sort: Sort::Other, level: SecretLevel::Strict };
 
     pub(crate) fn is_strict(self) -> bool {
         self.level == SecretLevel::Strict

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use model::{DocType, IgnoreRule, RelPath};
 
-use crate::allow::Allowed;
+use crate::allow::AllowList;
 use crate::deny::{self, Denied, Excludes};
-use crate::limits::{DEFAULT_MAX_FILE_BYTES, Limits};
-use crate::place::{Place, SecretLevel};
+use crate::limits::{DEFAULT_MAX_FILE_BYTES, SizeLimits};
+use crate::place::{SecretLevel, SecretPlace};
 use crate::redact::Redactor;
 use crate::secrets::{SecretMatch, SecretPatterns};
 
-/// What the configuration says about access. The deny floor is not in it: nobody can relax it.
+/// What the configuration says about access. The deny floor is not in it, because no setting can relax it.
 #[derive(Debug, Clone)]
 pub struct PolicyConfig {
     /// `security.path_excludes`, gitignore-like; added to the floor.
@@ -71,8 +71,8 @@ pub struct Policy {
     unindexed: Excludes,
     redactor: Arc<Redactor>,
     level: SecretLevel,
-    allowed: Allowed,
-    limits: Limits,
+    allowed: AllowList,
+    limits: SizeLimits,
     follow_symlinks: bool,
 }
 
@@ -83,8 +83,8 @@ impl Policy {
             unindexed: Excludes::new(&config.index_excludes)?,
             redactor: Arc::new(Redactor::new(&config.secret_patterns)?),
             level: config.secret_level,
-            allowed: Allowed::new(&config.allow)?,
-            limits: Limits { default: config.max_file_bytes, by_type: config.max_bytes_by_type },
+            allowed: AllowList::new(&config.allow)?,
+            limits: SizeLimits { default: config.max_file_bytes, by_type: config.max_bytes_by_type },
             follow_symlinks: config.follow_symlinks,
         })
     }
@@ -113,7 +113,7 @@ impl Policy {
         if self.allowed.allows_path(path) {
             return None;
         }
-        self.redactor.scanner().scan(text, Place::new(path, self.level), &self.allowed)
+        self.redactor.scanner().scan(text, SecretPlace::new(path, self.level), &self.allowed)
     }
 
     /// What blanks a text that may be shown, but not with everything in it.

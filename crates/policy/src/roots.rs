@@ -86,7 +86,7 @@ impl Root {
         removed || replaced
     }
 
-    /// Whether this process may read what stands at a path; a member of an archive counts as its archive. Only a hint:
+    /// Whether this process may read the file at a path; a member of an archive counts as its archive. Only a hint:
     /// what is read is opened without it.
     pub fn may_read(&self, path: &RelPath) -> bool {
         let mut path = path.as_str();
@@ -134,8 +134,8 @@ impl Root {
         let name = |fd: BorrowedFd<'_>| resolve::path_of(fd).map_err(|_| Errno::XDEV);
         // The root's present name, not the remembered one: it may have been moved.
         let root = name(self.directory.as_fd())?;
-        // The kernel refuses a link with an absolute target even where that lies below the root: such a link is written
-        // anew relative to the root, and the kernel is asked again.
+        // The kernel refuses a link with an absolute target even where that lies below the root: such a link is rewritten
+        // relative to the root, and the kernel is asked again.
         let mut path = path.clone();
         for _ in 0..MOST_ABSOLUTE_LINKS {
             match self.resolver.pin_following(self.directory.as_fd(), path.as_str()) {

@@ -9,7 +9,7 @@
 //!   does not pass, unless it is an x: contract tests use such values.
 //! - Hashes of passwords (`pbkdf2_sha256$…`, `$2b$…`) are not passwords.
 //! - Test keys of payment providers (`sk_test_…`) are made to be shown.
-//! - What a line means depends on the file it stands in: see [`crate::place`].
+//! - What a line means depends on the file it is in: see [`crate::place`].
 
 use std::ops::RangeInclusive;
 
@@ -30,19 +30,19 @@ pub const SPEC_PATTERNS: [&str; 5] = [
 
 /// One kind of credential.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub(crate) struct CredentialRule {
     /// Shown to the owner of a file.
     pub(crate) name: &'static str,
     /// Any of these, in any case, makes the rule look.
     pub(crate) keywords: &'static [&'static str],
-    form: Form,
+    form: RuleForm,
 }
 
 #[derive(Debug)]
-enum Form {
+enum RuleForm {
     /// The keyword, exactly so, starts the key; this many characters of the alphabet follow.
     Key(fn(u8) -> bool, RangeInclusive<usize>),
-    Check(fn(Site<'_>) -> Option<&[u8]>),
+    Check(fn(KeywordSite<'_>) -> Option<&[u8]>),
 }
 
 const fn key(
@@ -50,20 +50,20 @@ const fn key(
     prefixes: &'static [&'static str],
     alphabet: fn(u8) -> bool,
     length: RangeInclusive<usize>,
-) -> Rule {
-    Rule { name, keywords: prefixes, form: Form::Key(alphabet, length) }
+) -> CredentialRule {
+    CredentialRule { name, keywords: prefixes, form: RuleForm::Key(alphabet, length) }
 }
 
 const fn check(
     name: &'static str,
     keywords: &'static [&'static str],
-    check: fn(Site<'_>) -> Option<&[u8]>,
-) -> Rule {
-    Rule { name, keywords, form: Form::Check(check) }
+    check: fn(KeywordSite<'_>) -> Option<&[u8]>,
+) -> CredentialRule {
+    CredentialRule { name, keywords, form: RuleForm::Check(check) }
 }
 
 #[rustfmt::skip]
-pub(crate) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[CredentialRule] = &[
     // The specification's five.
     check("aws-access-key-id", &["AKIA", "ASIA"], aws_access_key_id),
     check("aws-secret-access-key", &["aws", "secret"], aws_secret_access_key),
@@ -131,12 +131,12 @@ pub(crate) const RULES: &[Rule] = &[
     key("xai-key", &["xai-"], alphanumeric, 70..=90),
 ];
 
-impl Rule {
+impl CredentialRule {
     /// The credential that the keyword led to: a part of the site's text.
-    pub(crate) fn credential<'t>(&self, site: Site<'t>) -> Option<&'t [u8]> {
+    pub(crate) fn credential<'t>(&self, site: KeywordSite<'t>) -> Option<&'t [u8]> {
         match &self.form {
-            Form::Check(check) => check(site),
-            Form::Key(alphabet, length) => {
+            RuleForm::Check(check) => check(site),
+            RuleForm::Key(alphabet, length) => {
                 let value = self.key(site, *alphabet, length.end() + 1)?;
                 (length.contains(&value.len()) && is_drawn_key(value)).then(|| site.with(value))
             }
@@ -145,14 +145,14 @@ impl Rule {
 
     /// The same where only the credential is blanked and not the whole file held back: a key that was cut
     /// short, is longer than its like or holds a word is blanked too.
-    pub(crate) fn likely_credential<'t>(&self, site: Site<'t>) -> Option<&'t [u8]> {
-        let Form::Key(alphabet, length) = &self.form else { return self.credential(site) };
+    pub(crate) fn likely_credential<'t>(&self, site: KeywordSite<'t>) -> Option<&'t [u8]> {
+        let RuleForm::Key(alphabet, length) = &self.form else { return self.credential(site) };
         let value = self.key(site, *alphabet, LONGEST)?;
         let long_enough = value.len() >= (length.start() * 2 / 3).max(14);
         (long_enough && !is_repetition(value) && word_share(value) < 0.85).then(|| site.with(value))
     }
 
-    fn key<'t>(&self, site: Site<'t>, alphabet: fn(u8) -> bool, most: usize) -> Option<&'t [u8]> {
+    fn key<'t>(&self, site: KeywordSite<'t>, alphabet: fn(u8) -> bool, most: usize) -> Option<&'t [u8]> {
         let exact = self.keywords.iter().any(|prefix| prefix.as_bytes() == site.keyword());
         (exact && site.starts_word()).then(|| run(site.after(most), alphabet))
     }
@@ -161,7 +161,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::place::SecretPlace;
     use crate::randomness::drawn;
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
                 .take(2000)
                 .map(|value| [prefix.as_bytes(), &value].concat())
                 .filter(|text| {
-                    let site = Site { text, start: 0, end: prefix.len(), place: Place::SHOWN };
+                    let site = KeywordSite { text, start: 0, end: prefix.len(), place: SecretPlace::SHOWN };
                     rule.credential(site).is_none()
                 })
                 .count();

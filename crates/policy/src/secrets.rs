@@ -6,11 +6,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use model::{ErrorCode, Failure, RelPath};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::allow::Allowed;
-use crate::place::Place;
+use crate::allow::AllowList;
+use crate::place::SecretPlace;
 use crate::policy::PolicyError;
-use crate::rules::{RULES, Rule};
-use crate::site::Site;
+use crate::rules::{CredentialRule, RULES};
+use crate::site::KeywordSite;
 
 /// More patterns than this in `security.secret_patterns` are a mistake, not a policy.
 pub const MAX_CUSTOM_PATTERNS: usize = 256;
@@ -35,7 +35,7 @@ pub enum SecretPatterns {
 pub struct SecretMatch<'p> {
     /// The name of the rule, or the custom pattern's place in the configuration.
     pub rule: &'p str,
-    /// The line of the text that the credential stands on, counted from 1; the last one where it takes several.
+    /// The line of the text that holds the credential, counted from 1; the last one where it takes several.
     pub line: u32,
 }
 
@@ -86,7 +86,12 @@ impl Scanner {
     }
 
     /// The first credential on a line that is not allowed.
-    pub(crate) fn scan(&self, text: &[u8], place: Place, allowed: &Allowed) -> Option<SecretMatch<'_>> {
+    pub(crate) fn scan(
+        &self,
+        text: &[u8],
+        place: SecretPlace,
+        allowed: &AllowList,
+    ) -> Option<SecretMatch<'_>> {
         let counted = |rule, end: usize| {
             let at = end.saturating_sub(1).min(text.len());
             let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -120,7 +125,7 @@ impl Scanner {
 pub(crate) struct Tuned {
     keywords: AhoCorasick,
     /// For each keyword, the rules that want to see it.
-    rules: Vec<Vec<&'static Rule>>,
+    rules: Vec<Vec<&'static CredentialRule>>,
 }
 
 pub(crate) static TUNED: LazyLock<Tuned> = LazyLock::new(Tuned::new);
@@ -128,7 +133,7 @@ pub(crate) static TUNED: LazyLock<Tuned> = LazyLock::new(Tuned::new);
 impl Tuned {
     fn new() -> Tuned {
         let mut words: Vec<&'static str> = Vec::new();
-        let mut rules: Vec<Vec<&'static Rule>> = Vec::new();
+        let mut rules: Vec<Vec<&'static CredentialRule>> = Vec::new();
         for rule in RULES {
             for &keyword in rule.keywords {
                 match words.iter().position(|&word| word.eq_ignore_ascii_case(keyword)) {
@@ -152,11 +157,11 @@ impl Tuned {
     pub(crate) fn sites<'t>(
         &'t self,
         text: &'t [u8],
-        place: Place,
-    ) -> impl Iterator<Item = (Site<'t>, &'t [&'static Rule])> {
+        place: SecretPlace,
+    ) -> impl Iterator<Item = (KeywordSite<'t>, &'t [&'static CredentialRule])> {
         // Overlapping: `aws_secret` must not hide `secret`, nor `sk-ant-` the end of `mask-ant-`.
         self.keywords.find_overlapping_iter(text).map(move |hit| {
-            let site = Site { text, start: hit.start(), end: hit.end(), place };
+            let site = KeywordSite { text, start: hit.start(), end: hit.end(), place };
             (site, self.rules[hit.pattern().as_usize()].as_slice())
         })
     }
@@ -169,8 +174,8 @@ mod tests {
     use crate::place::SecretLevel;
 
     fn scan<'s>(scanner: &'s Scanner, text: &[u8]) -> Option<SecretMatch<'s>> {
-        let place = Place::new(&RelPath::from_walk("notes").unwrap(), SecretLevel::Default);
-        scanner.scan(text, place, &Allowed::new(&[]).unwrap())
+        let place = SecretPlace::new(&RelPath::from_walk("notes").unwrap(), SecretLevel::Default);
+        scanner.scan(text, place, &AllowList::new(&[]).unwrap())
     }
 
     fn custom(patterns: &[&str]) -> Scanner {
@@ -252,8 +257,12 @@ mod tests {
             let found = TUNED.keywords.find_overlapping_iter(&text).any(|hit| {
                 let wanted =
                     TUNED.rules[hit.pattern().as_usize()].iter().any(|other| other.name == rule.name);
-                let site =
-                    Site { text: text.as_bytes(), start: hit.start(), end: hit.end(), place: Place::SHOWN };
+                let site = KeywordSite {
+                    text: text.as_bytes(),
+                    start: hit.start(),
+                    end: hit.end(),
+                    place: SecretPlace::SHOWN,
+                };
                 wanted && rule.credential(site).is_some()
             });
             assert!(found, "no line for {}", rule.name);

@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use crate::place::{Place, Sort};
+use crate::place::{SecretPlace, Sort};
 
 /// No key is longer than this; a longer run is data of another kind.
 pub(crate) const LONGEST: usize = 512;
 
 /// A keyword found in a text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'t> {
+pub(crate) struct KeywordSite<'t> {
     pub(crate) text: &'t [u8],
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// What sort of file it is.
-    pub(crate) place: Place,
+    pub(crate) place: SecretPlace,
 }
 
-impl<'t> Site<'t> {
+impl<'t> KeywordSite<'t> {
     /// As it is written in the text.
     pub(crate) fn keyword(self) -> &'t [u8] {
         &self.text[self.start..self.end]
@@ -44,7 +44,7 @@ impl<'t> Site<'t> {
         &self.text[self.start..self.range_of(value).end]
     }
 
-    /// Where a part of the text stands in it.
+    /// The byte range of a part of the text.
     pub(crate) fn range_of(self, part: &[u8]) -> Range<usize> {
         let start = part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr()).min(self.text.len());
         start..(start + part.len()).min(self.text.len())

@@ -9,7 +9,7 @@ use clap::Args;
 use engine::state_dir;
 use serde_json::json;
 
-use super::confirm::{self, Answer};
+use super::confirm::{self, Confirmation};
 use crate::cli::Cli;
 use crate::config::{self, Loaded};
 use crate::exit::{Exit, ExitCode};
@@ -76,9 +76,9 @@ pub(crate) fn run(cli: &Cli, args: &CleanArgs) -> Result<(), Exit> {
     let names = names.join(" and ");
     let question = format!("Delete the index and everything else in {names}? The folder's own files stay.");
     match confirm::ask(&loaded, cli.global.yes, &question)? {
-        Answer::Yes => {}
-        Answer::No => return said(&loaded, &[], &[], "Nothing was deleted.\n"),
-        Answer::Unasked => {
+        Confirmation::Yes => {}
+        Confirmation::No => return said(&loaded, &[], &[], "Nothing was deleted.\n"),
+        Confirmation::Unasked => {
             return Err(Exit::config(format!("{names} would be deleted")).hint("Add --yes to delete it."));
         }
     }

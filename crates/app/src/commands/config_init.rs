@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::cli::Cli;
-use crate::config::keys::{Key, Spec};
-use crate::config::settings::{AudioMode, Listen, Provider, SecretProvider, SttProvider};
-use crate::config::value::Value;
+use crate::config::keys::{Key, KeySpec};
+use crate::config::settings::{AudioMode, Listen, ModelProvider, SecretProvider, SttProvider};
+use crate::config::value::ConfigValue;
 use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, preflight, render};
 use crate::exit::Exit;
 use crate::print::prompt::{Prompter, Terminal, is_interactive};
@@ -84,7 +84,7 @@ enum Written {
     Unchanged,
 }
 
-type Answers = Vec<(Key, Value)>;
+type Answers = Vec<(Key, ConfigValue)>;
 
 /// Writes the template, or the answers into what is there. The former text stays beside it as `.bak`.
 fn write(path: &Path, answers: &Answers) -> Result<Written, Exit> {
@@ -93,8 +93,8 @@ fn write(path: &Path, answers: &Answers) -> Result<Written, Exit> {
     let before = files::read_if_present(path).map_err(failed)?;
     let mut text = before.as_ref().map_or_else(render::template, |file| file.text.clone());
     for (key, value) in answers {
-        text =
-            edit::set(&text, Spec::of(*key).path, value).map_err(|error| Exit::config(error.to_string()))?;
+        text = edit::set(&text, KeySpec::of(*key).path, value)
+            .map_err(|error| Exit::config(error.to_string()))?;
     }
     match before {
         Some(file) if file.text == text => Ok(Written::Unchanged),
@@ -146,7 +146,7 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
         }
         let wanted = if place == "keychain" { SecretProvider::Keychain } else { SecretProvider::File };
         if loaded.settings.secrets.provider != wanted {
-            answers.push((Key::SecretsProvider, Value::Text(place.into())));
+            answers.push((Key::SecretsProvider, ConfigValue::Text(place.into())));
         }
     }
     Ok(answers)
@@ -158,9 +158,9 @@ fn needed_keys(loaded: &Loaded) -> Vec<(SecretName, &'static str)> {
     let ocr = [(Key::IngestPdfMode, "ocr"), (Key::IngestImagesMode, "ocr_on")]
         .into_iter()
         .any(|(key, on)| values.is_explicit(key) && values.text(key) == on);
-    let mistral = models.embed == Provider::Mistral
-        || models.ocr == Provider::Mistral
-        || (ocr && models.ocr != Provider::Builtin);
+    let mistral = models.embed == ModelProvider::Mistral
+        || models.ocr == ModelProvider::Mistral
+        || (ocr && models.ocr != ModelProvider::Builtin);
     let transcribes =
         values.is_explicit(Key::IngestAudioMode) && loaded.settings.ingest.audio == AudioMode::On;
     let mistral = mistral || (transcribes && models.stt == SttProvider::Mistral);
@@ -176,13 +176,13 @@ fn needed_keys(loaded: &Loaded) -> Vec<(SecretName, &'static str)> {
 }
 
 /// Asks for one value until it makes sense. No answer, no change.
-fn question(loaded: &Loaded, key: Key, prompter: &mut dyn Prompter) -> Result<Option<Value>, Exit> {
-    let spec = Spec::of(key);
+fn question(loaded: &Loaded, key: Key, prompter: &mut dyn Prompter) -> Result<Option<ConfigValue>, Exit> {
+    let spec = KeySpec::of(key);
     let current = loaded.values.value(key);
     let shown = match current {
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Text(text) => safe(text).into_owned(),
+        ConfigValue::Bool(value) => value.to_string(),
+        ConfigValue::Int(value) => value.to_string(),
+        ConfigValue::Text(text) => safe(text).into_owned(),
         other => format!("{other:?}"),
     };
     let doc = spec.doc.trim().trim_end_matches('.');
@@ -191,8 +191,8 @@ fn question(loaded: &Loaded, key: Key, prompter: &mut dyn Prompter) -> Result<Op
         if answer.trim().is_empty() {
             return Ok(None);
         }
-        match Value::parse(spec, &answer) {
-            Ok(Value::Text(text)) if key == Key::ServerListen && Listen::parse(&text).is_none() => {
+        match ConfigValue::parse(spec, &answer) {
+            Ok(ConfigValue::Text(text)) if key == Key::ServerListen && Listen::parse(&text).is_none() => {
                 prompter.say("  expected an address and a port, such as 127.0.0.1:8080\n")?;
             }
             Ok(value) if value == *current => return Ok(None),
@@ -332,11 +332,11 @@ mod tests {
         let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
         let mut script = Script::new(&["", "n", ""]);
         let answers = wizard(&loaded, &mut script).unwrap();
-        assert_eq!(answers, [(Key::IngestGitignore, Value::Bool(false))]);
+        assert_eq!(answers, [(Key::IngestGitignore, ConfigValue::Bool(false))]);
         assert!(script.answers.is_empty() && script.said.contains("No key is needed"), "{}", script.said);
     }
 
-    fn effective(text: &str, key: Key) -> Value {
+    fn effective(text: &str, key: Key) -> ConfigValue {
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
         let environment = crate::config::Environment::default();
         let file = yaml::read(Path::new("/c"), text, &environment, &mut problems, &mut warnings);
@@ -361,9 +361,9 @@ mod tests {
         assert_eq!(write(&path, &answers).unwrap(), Written::Updated);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains("canary"));
-        assert_eq!(effective(&text, Key::ServerListen), Value::Text("127.0.0.1:8087".into()));
-        assert_eq!(effective(&text, Key::IngestMaxFileMb), Value::Int(50));
-        assert_eq!(effective(&text, Key::SecretsProvider), Value::Text("file".into()));
+        assert_eq!(effective(&text, Key::ServerListen), ConfigValue::Text("127.0.0.1:8087".into()));
+        assert_eq!(effective(&text, Key::IngestMaxFileMb), ConfigValue::Int(50));
+        assert_eq!(effective(&text, Key::SecretsProvider), ConfigValue::Text("file".into()));
         let kept = loaded.secrets.get(SecretName::MistralApiKey).unwrap().unwrap();
         assert_eq!((kept.secret.expose(), kept.source.word()), ("canary-key", "file"));
         assert!(dir.path().join(".dir2mcp/secret.env").exists());
@@ -378,7 +378,7 @@ mod tests {
         let loaded = load_in(dir.path(), &["config", "init"], &[("PATH", bin.to_str().unwrap())]).unwrap();
         let mut script = Script::new(&["", "", "", "canary-key", "somewhere", ""]);
         let answers = wizard(&loaded, &mut script).unwrap();
-        assert_eq!(answers, [(Key::SecretsProvider, Value::Text("keychain".into()))]);
+        assert_eq!(answers, [(Key::SecretsProvider, ConfigValue::Text("keychain".into()))]);
         assert_eq!(std::fs::read_to_string(dir.path().join("tool.log.input")).unwrap(), "canary-key");
         assert!(!dir.path().join(".dir2mcp").exists());
     }
@@ -390,7 +390,7 @@ mod tests {
         let before = "# mine\nserver:\n  listen: \"127.0.0.1:1\" # why\n";
         std::fs::write(&path, before).unwrap();
         assert_eq!(write(&path, &Vec::new()).unwrap(), Written::Unchanged);
-        let answers = vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))];
+        let answers = vec![(Key::ServerListen, ConfigValue::Text("127.0.0.1:2".into()))];
         assert_eq!(write(&path, &answers).unwrap(), Written::Updated);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace(":1\"", ":2\""));
         assert_eq!(std::fs::read_to_string(dir.path().join(".dir2mcp.yaml.bak")).unwrap(), before);
@@ -401,7 +401,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE_NAME);
         std::fs::write(&path, "server: {public: false}\n").unwrap();
-        let error = write(&path, &vec![(Key::ServerListen, Value::Text("127.0.0.1:2".into()))]).unwrap_err();
+        let error =
+            write(&path, &vec![(Key::ServerListen, ConfigValue::Text("127.0.0.1:2".into()))]).unwrap_err();
         assert!(error.messages[0].contains("server:\n  listen: \"127.0.0.1:2\""), "{error:?}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "server: {public: false}\n");
     }

@@ -6,21 +6,21 @@ use crate::print::prompt::{self, Terminal};
 
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Confirmation {
     Yes,
     No,
-    /// There was nobody to ask.
+    /// The user could not be asked.
     Unasked,
 }
 
 /// Asks on the terminal. `--yes` answers; `--json`, `--non-interactive` and a pipe cannot.
-pub(crate) fn ask(loaded: &Loaded, yes: bool, question: &str) -> Result<Answer, Exit> {
+pub(crate) fn ask(loaded: &Loaded, yes: bool, question: &str) -> Result<Confirmation, Exit> {
     if yes {
-        return Ok(Answer::Yes);
+        return Ok(Confirmation::Yes);
     }
     if !prompt::is_interactive(&loaded.settings.output) {
-        return Ok(Answer::Unasked);
+        return Ok(Confirmation::Unasked);
     }
     let agreed = prompt::confirm(&mut Terminal, &format!("{question} [y/N] "))?;
-    Ok(if agreed { Answer::Yes } else { Answer::No })
+    Ok(if agreed { Confirmation::Yes } else { Confirmation::No })
 }

@@ -35,42 +35,52 @@ const FEW_WATCHES: u64 = 16_384;
 const EARLIEST: u64 = 1_735_689_600;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum CheckVerdict {
     Fine,
     /// It works, with something that should be known.
     Notice,
     Broken,
 }
 
-impl Verdict {
+impl CheckVerdict {
     fn word(self) -> &'static str {
         match self {
-            Verdict::Fine => "ok",
-            Verdict::Notice => "warning",
-            Verdict::Broken => "error",
+            CheckVerdict::Fine => "ok",
+            CheckVerdict::Notice => "warning",
+            CheckVerdict::Broken => "error",
         }
     }
 }
 
 /// One thing that was looked at.
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    verdict: Verdict,
+    verdict: CheckVerdict,
     detail: String,
     remedy: Option<String>,
 }
 
-impl Check {
-    fn fine(name: &'static str, detail: impl Into<String>) -> Check {
-        Check { name, verdict: Verdict::Fine, detail: detail.into(), remedy: None }
+impl DoctorCheck {
+    fn fine(name: &'static str, detail: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, verdict: CheckVerdict::Fine, detail: detail.into(), remedy: None }
     }
 
-    fn notice(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { name, verdict: Verdict::Notice, detail: detail.into(), remedy: Some(remedy.into()) }
+    fn notice(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
+            name,
+            verdict: CheckVerdict::Notice,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
     }
 
-    fn broken(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { name, verdict: Verdict::Broken, detail: detail.into(), remedy: Some(remedy.into()) }
+    fn broken(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
+            name,
+            verdict: CheckVerdict::Broken,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
     }
 
     fn json(&self) -> Value {
@@ -79,9 +89,9 @@ impl Check {
 
     fn text(&self) -> String {
         let ink = match self.verdict {
-            Verdict::Fine => Ink::Good,
-            Verdict::Notice => Ink::Caution,
-            Verdict::Broken => Ink::Bad,
+            CheckVerdict::Fine => Ink::Good,
+            CheckVerdict::Notice => Ink::Caution,
+            CheckVerdict::Broken => Ink::Bad,
         };
         let look = style::out();
         let verdict = look.paint(ink, &format!("{:<8}", self.verdict.word()));
@@ -98,7 +108,7 @@ impl Check {
 }
 
 pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
-    let mut checks = vec![Check::fine("program", format!("dir2mcp {}", env!("CARGO_PKG_VERSION")))];
+    let mut checks = vec![DoctorCheck::fine("program", format!("dir2mcp {}", env!("CARGO_PKG_VERSION")))];
     match config::load(cli) {
         Ok(loaded) => checks.extend(of_the_folder(&loaded)),
         Err(error) => {
@@ -109,16 +119,16 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
             } else {
                 remedy
             };
-            checks.push(Check::broken("configuration", exit.messages.join("; "), remedy));
+            checks.push(DoctorCheck::broken("configuration", exit.messages.join("; "), remedy));
         }
     }
     checks.extend([confinement(), sandbox(), open_files(), watches(), clock(), clients()]);
-    let broken = checks.iter().filter(|check| check.verdict == Verdict::Broken).count();
+    let broken = checks.iter().filter(|check| check.verdict == CheckVerdict::Broken).count();
     if cli.global.json {
-        let list: Vec<Value> = checks.iter().map(Check::json).collect();
+        let list: Vec<Value> = checks.iter().map(DoctorCheck::json).collect();
         print::out_json(&json!({ "ok": broken == 0, "checks": list }))?;
     } else {
-        print::out(&checks.iter().map(Check::text).collect::<String>())?;
+        print::out(&checks.iter().map(DoctorCheck::text).collect::<String>())?;
     }
     match broken {
         0 => Ok(()),
@@ -127,9 +137,9 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
     }
 }
 
-fn of_the_folder(loaded: &Loaded) -> Vec<Check> {
+fn of_the_folder(loaded: &Loaded) -> Vec<DoctorCheck> {
     let settings = &loaded.settings;
-    let mut checks = vec![Check::fine("folder", settings.root.to_string_lossy())];
+    let mut checks = vec![DoctorCheck::fine("folder", settings.root.to_string_lossy())];
     checks.push(configuration(loaded));
     checks.push(state_directory(settings));
     checks.push(space(settings));
@@ -139,22 +149,22 @@ fn of_the_folder(loaded: &Loaded) -> Vec<Check> {
     checks
 }
 
-fn configuration(loaded: &Loaded) -> Check {
+fn configuration(loaded: &Loaded) -> DoctorCheck {
     let file = match &loaded.settings.config_file {
         Some(path) => path.to_string_lossy().into_owned(),
         None => "no config file; the defaults hold".to_owned(),
     };
     if loaded.warnings.is_empty() {
-        return Check::fine("configuration", file);
+        return DoctorCheck::fine("configuration", file);
     }
-    Check::notice(
+    DoctorCheck::notice(
         "configuration",
         format!("{file}: {}", loaded.warnings.join("; ")),
         "`dir2mcp config print --origins` shows where each value comes from.",
     )
 }
 
-fn state_directory(settings: &Settings) -> Check {
+fn state_directory(settings: &Settings) -> DoctorCheck {
     let path = &settings.state_dir;
     let shown = path.to_string_lossy().into_owned();
     let metadata = match fs::symlink_metadata(path) {
@@ -162,8 +172,8 @@ fn state_directory(settings: &Settings) -> Check {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let parent = path.parent().unwrap_or(path);
             return match rustix::fs::access(parent, rustix::fs::Access::WRITE_OK) {
-                Ok(()) => Check::fine("state", format!("{shown} will be made by the first run")),
-                Err(error) => Check::broken(
+                Ok(()) => DoctorCheck::fine("state", format!("{shown} will be made by the first run")),
+                Err(error) => DoctorCheck::broken(
                     "state",
                     format!("{shown} cannot be made: {error}"),
                     "Name a writable place with --state-dir.",
@@ -171,7 +181,7 @@ fn state_directory(settings: &Settings) -> Check {
             };
         }
         Err(error) => {
-            return Check::broken(
+            return DoctorCheck::broken(
                 "state",
                 format!("{shown}: {error}"),
                 "Name another place with --state-dir.",
@@ -179,14 +189,14 @@ fn state_directory(settings: &Settings) -> Check {
         }
     };
     if metadata.is_symlink() {
-        return Check::broken(
+        return DoctorCheck::broken(
             "state",
             format!("{shown} is a symbolic link"),
             "Name its target with --state-dir.",
         );
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Check::notice(
+        return DoctorCheck::notice(
             "state",
             format!("{shown} belongs to another user"),
             "Run as that user, or name a place of your own with --state-dir.",
@@ -194,20 +204,20 @@ fn state_directory(settings: &Settings) -> Check {
     }
     if let Err(error) = rustix::fs::access(path, rustix::fs::Access::WRITE_OK) {
         let remedy = format!("chmod u+w {shown}, or name another place with --state-dir.");
-        return Check::broken("state", format!("{shown} cannot be written: {error}"), remedy);
+        return DoctorCheck::broken("state", format!("{shown} cannot be written: {error}"), remedy);
     }
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Check::notice(
+        return DoctorCheck::notice(
             "state",
             format!("{shown} can be read by others (mode {mode:o})"),
             format!("chmod 700 {shown}"),
         );
     }
-    Check::fine("state", shown)
+    DoctorCheck::fine("state", shown)
 }
 
-fn space(settings: &Settings) -> Check {
+fn space(settings: &Settings) -> DoctorCheck {
     let path = settings.state_dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     match rustix::fs::statvfs(path) {
         Ok(found) => {
@@ -215,18 +225,18 @@ fn space(settings: &Settings) -> Check {
             let shown = format!("{} MB free", free >> 20);
             if free < LITTLE_SPACE {
                 let remedy = "Make room, or name a place on another disk with --state-dir.";
-                Check::notice("disk", shown, remedy)
+                DoctorCheck::notice("disk", shown, remedy)
             } else {
-                Check::fine("disk", shown)
+                DoctorCheck::fine("disk", shown)
             }
         }
-        Err(error) => Check::notice("disk", format!("cannot be asked: {error}"), "Look with `df`."),
+        Err(error) => DoctorCheck::notice("disk", format!("cannot be asked: {error}"), "Look with `df`."),
     }
 }
 
-fn index(settings: &Settings) -> Check {
+fn index(settings: &Settings) -> DoctorCheck {
     if !settings.state_dir.join("meta.sqlite").exists() {
-        return Check::notice("index", "there is none yet", "dir2mcp up, or dir2mcp index");
+        return DoctorCheck::notice("index", "there is none yet", "dir2mcp up, or dir2mcp index");
     }
     let opened = wire::open_engine_for_reading(settings);
     match opened {
@@ -238,41 +248,43 @@ fn index(settings: &Settings) -> Check {
                 progress.searchable, progress.not_searchable, progress.chunks_total
             );
             if progress.running && !running && engine::writer_of(&settings.state_dir).is_none() {
-                return Check::notice(
+                return DoctorCheck::notice(
                     "index",
                     format!("{detail}; the last run was interrupted"),
                     "dir2mcp index",
                 );
             }
-            Check::fine("index", detail)
+            DoctorCheck::fine("index", detail)
         }
         Err(error) => {
             let exit = Exit::from(error);
             let remedy =
                 if exit.hints.is_empty() { "dir2mcp reindex".to_owned() } else { exit.hints.join(" ") };
-            Check::broken("index", exit.messages.join("; "), remedy)
+            DoctorCheck::broken("index", exit.messages.join("; "), remedy)
         }
     }
 }
 
-fn writer(settings: &Settings) -> Check {
+fn writer(settings: &Settings) -> DoctorCheck {
     match engine::writer_of(&settings.state_dir) {
-        Some(holder) => Check::fine("lock", format!("held by the writer ({holder}); other processes read")),
-        None => Check::fine("lock", "free"),
+        Some(holder) => {
+            DoctorCheck::fine("lock", format!("held by the writer ({holder}); other processes read"))
+        }
+        None => DoctorCheck::fine("lock", "free"),
     }
 }
 
-fn server(settings: &Settings) -> Vec<Check> {
+fn server(settings: &Settings) -> Vec<DoctorCheck> {
     if let Some(running) = SavedConnection::running(&settings.state_dir) {
-        return vec![Check::fine("server", format!("runs at {}", running.url))];
+        return vec![DoctorCheck::fine("server", format!("runs at {}", running.url))];
     }
     let listen = &settings.server.listen;
-    let mut checks = vec![Check::fine("server", "not running; dir2mcp up starts it")];
+    let mut checks = vec![DoctorCheck::fine("server", "not running; dir2mcp up starts it")];
     if listen.port != 0 {
         let address = listen.to_string();
         checks.push(match TcpListener::bind(&address) {
-            Ok(_) => Check::fine("port", format!("{address} is free")),
-            Err(error) => Check::broken(
+            Ok(_) => DoctorCheck::fine("port", format!("{address} is free")),
+            Err(error) => DoctorCheck::broken(
                 "port",
                 format!("{address} cannot be used: {error}"),
                 "Stop what uses it, or choose another port with --listen (port 0 takes a free one).",
@@ -283,43 +295,45 @@ fn server(settings: &Settings) -> Vec<Check> {
 }
 
 /// Landlock holds for one thread for good, so a thread of its own tries it.
-fn confinement() -> Check {
+fn confinement() -> DoctorCheck {
     let tried = std::thread::spawn(|| policy::confine(&Confinement::default())).join();
     let remedy = "The server still checks every path itself. Landlock needs Linux 5.13 or newer, with `landlock` in the \
                   kernel's list of security modules.";
     match tried {
         Ok(ConfinementStatus::Enforced) => {
-            Check::fine("confinement", "Landlock confines the server to its folders")
+            DoctorCheck::fine("confinement", "Landlock confines the server to its folders")
         }
-        Ok(ConfinementStatus::Partial) => {
-            Check::notice("confinement", "this kernel's Landlock covers some kinds of access only", remedy)
-        }
-        Ok(ConfinementStatus::Unavailable { reason }) => Check::notice("confinement", reason, remedy),
-        Err(_) => Check::notice("confinement", "it could not be tried", remedy),
+        Ok(ConfinementStatus::Partial) => DoctorCheck::notice(
+            "confinement",
+            "this kernel's Landlock covers some kinds of access only",
+            remedy,
+        ),
+        Ok(ConfinementStatus::Unavailable { reason }) => DoctorCheck::notice("confinement", reason, remedy),
+        Err(_) => DoctorCheck::notice("confinement", "it could not be tried", remedy),
     }
 }
 
 /// The child that reads documents says itself which walls it could not put up.
-fn sandbox() -> Check {
+fn sandbox() -> DoctorCheck {
     let name = "documents";
     let started = std::env::current_exe().and_then(|program| {
         Command::new(program).arg(wire::WORKER_COMMAND).stdin(Stdio::null()).stderr(Stdio::null()).output()
     });
     match started {
         Ok(output) if output.status.success() && output.stdout.is_empty() => {
-            Check::fine(name, "are read by a sandboxed process (Landlock, seccomp, limits)")
+            DoctorCheck::fine(name, "are read by a sandboxed process (Landlock, seccomp, limits)")
         }
-        Ok(output) if output.status.success() => Check::notice(
+        Ok(output) if output.status.success() => DoctorCheck::notice(
             name,
             "are read by a process that this kernel cannot fully sandbox",
             "Use a kernel with Landlock and seccomp, or leave documents of strangers out.",
         ),
-        Ok(output) => Check::broken(
+        Ok(output) => DoctorCheck::broken(
             name,
             format!("the process that reads them ended with {}", output.status),
             "PDF and Office files will not be searchable; report this with the output of `uname -a`.",
         ),
-        Err(error) => Check::broken(
+        Err(error) => DoctorCheck::broken(
             name,
             format!("the process that reads them cannot be started: {error}"),
             "Put the program where it may be executed.",
@@ -327,31 +341,31 @@ fn sandbox() -> Check {
     }
 }
 
-fn open_files() -> Check {
+fn open_files() -> DoctorCheck {
     match getrlimit(Resource::Nofile).current {
-        Some(limit) if limit < 1024 => Check::notice(
+        Some(limit) if limit < 1024 => DoctorCheck::notice(
             "open files",
             format!("at most {limit}"),
             "ulimit -n 4096, before the server is started",
         ),
-        Some(limit) => Check::fine("open files", format!("at most {limit}")),
-        None => Check::fine("open files", "no limit"),
+        Some(limit) => DoctorCheck::fine("open files", format!("at most {limit}")),
+        None => DoctorCheck::fine("open files", "no limit"),
     }
 }
 
-fn watches() -> Check {
+fn watches() -> DoctorCheck {
     let path = "/proc/sys/fs/inotify/max_user_watches";
     let limit = fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     match limit {
-        Some(limit) if limit < FEW_WATCHES => Check::notice(
+        Some(limit) if limit < FEW_WATCHES => DoctorCheck::notice(
             "watching",
             format!(
                 "at most {limit} folders; beyond that changes are found by looking again every few minutes"
             ),
             "sysctl fs.inotify.max_user_watches=524288",
         ),
-        Some(limit) => Check::fine("watching", format!("up to {limit} folders")),
-        None => Check::notice(
+        Some(limit) => DoctorCheck::fine("watching", format!("up to {limit} folders")),
+        None => DoctorCheck::notice(
             "watching",
             "the kernel's limit cannot be read",
             "Changes are found by looking again.",
@@ -359,19 +373,19 @@ fn watches() -> Check {
     }
 }
 
-fn clock() -> Check {
+fn clock() -> DoctorCheck {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     if now.as_secs() < EARLIEST {
-        return Check::broken(
+        return DoctorCheck::broken(
             "clock",
             "it is set to a time before 2025",
             "Set the clock, for example with timedatectl.",
         );
     }
-    Check::fine("clock", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+    DoctorCheck::fine("clock", jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-fn clients() -> Check {
+fn clients() -> DoctorCheck {
     let home = Home::find();
     let found: Vec<&str> = CLIENTS
         .iter()
@@ -379,8 +393,11 @@ fn clients() -> Check {
         .map(|client| client.id)
         .collect();
     if found.is_empty() {
-        Check::fine("clients", "none found; `dir2mcp connect` lists those that are known")
+        DoctorCheck::fine("clients", "none found; `dir2mcp connect` lists those that are known")
     } else {
-        Check::fine("clients", format!("{}; connect one with `dir2mcp connect CLIENT`", found.join(", ")))
+        DoctorCheck::fine(
+            "clients",
+            format!("{}; connect one with `dir2mcp connect CLIENT`", found.join(", ")),
+        )
     }
 }

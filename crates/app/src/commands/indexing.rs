@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Engine, Event, EventSink, IndexingOutcome, IngestError};
+use engine::{Engine, EngineEvent, EventSink, IndexingOutcome, IngestError};
 use model::{ErrorCode, IndexMode};
 
 use crate::config::Loaded;
@@ -45,10 +45,10 @@ pub(crate) fn bring_up_to_date(
 ) -> Result<IndexingOutcome, Exit> {
     let events = Arc::clone(reporter);
     let sink: EventSink = Arc::new(move |event| match event {
-        Event::Progress(progress) => events.progress(&progress),
-        Event::FileError { path, message } => events.file_error(&path, &message),
-        Event::Warning(message) => events.warn(&message),
-        Event::BecameWriter | Event::Fatal { .. } => {}
+        EngineEvent::Progress(progress) => events.progress(&progress),
+        EngineEvent::FileError { path, message } => events.file_error(&path, &message),
+        EngineEvent::Warning(message) => events.warn(&message),
+        EngineEvent::BecameWriter | EngineEvent::Fatal { .. } => {}
     });
     engine.index_now(mode, sink).map_err(|error: IngestError| match error {
         IngestError::Walk(_) => Exit::new(ExitCode::RootInaccessible, "ROOT_INACCESSIBLE", error.to_string())

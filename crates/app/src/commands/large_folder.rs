@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::confirm::{self, Answer};
+use super::confirm::{self, Confirmation};
 use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::print::safe;
@@ -17,13 +17,13 @@ pub(crate) fn check(loaded: &Loaded, yes: bool, can_ask: bool) -> Result<(), Exi
     }
     let root = safe(&settings.root.to_string_lossy()).into_owned();
     let question = format!("{root} is {what}. Index all of it and let clients read it?");
-    let answer = if can_ask { confirm::ask(loaded, false, &question)? } else { Answer::Unasked };
+    let answer = if can_ask { confirm::ask(loaded, false, &question)? } else { Confirmation::Unasked };
     match answer {
-        Answer::Yes => Ok(()),
-        Answer::No => {
+        Confirmation::Yes => Ok(()),
+        Confirmation::No => {
             Err(Exit::config(format!("{root} is not served")).hint("Name a smaller folder with --dir."))
         }
-        Answer::Unasked => {
+        Confirmation::Unasked => {
             Err(Exit::config(format!("{root} is {what}, which is more than most people mean"))
                 .hint("Name a smaller folder with --dir, or add --yes to serve all of it."))
         }

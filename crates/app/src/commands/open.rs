@@ -23,7 +23,7 @@ pub(crate) struct OpenArgs {
 
 pub(crate) fn run(loaded: &Loaded, args: &OpenArgs) -> Result<(), Exit> {
     let engine = wire::open_engine(&loaded.settings)?;
-    let whole = Place { path: bare(&args.place).to_owned(), span: Map::new() };
+    let whole = FilePlace { path: bare(&args.place).to_owned(), span: Map::new() };
     let place = parse(&args.place);
     let mut arguments = place.arguments(args.max_chars);
     // A file may be called `a:12`.
@@ -72,12 +72,12 @@ fn shown(path: &str, content: &str, first: Option<u64>) -> String {
 
 /// A file and the part of it that is wanted.
 #[derive(Debug, PartialEq)]
-struct Place {
+struct FilePlace {
     path: String,
     span: Map<String, Value>,
 }
 
-impl Place {
+impl FilePlace {
     fn arguments(&self, max_chars: Option<u64>) -> Map<String, Value> {
         let mut arguments = Map::from_iter([("rel_path".to_owned(), json!(self.path))]);
         arguments.extend(self.span.clone());
@@ -91,9 +91,9 @@ fn bare(text: &str) -> &str {
     text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
 }
 
-fn parse(text: &str) -> Place {
+fn parse(text: &str) -> FilePlace {
     let text = bare(text);
-    let place = |path: &str, fields: &[(&str, u64)]| Place {
+    let place = |path: &str, fields: &[(&str, u64)]| FilePlace {
         path: path.to_owned(),
         span: fields.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect(),
     };

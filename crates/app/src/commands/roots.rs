@@ -8,11 +8,11 @@ use engine::Corpus;
 use serde_json::{Value, json};
 
 use crate::cli::{Cli, RootsArgs, RootsChange};
-use crate::config::keys::{Key, Spec};
+use crate::config::keys::{Key, KeySpec};
 use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, value};
 use crate::exit::Exit;
 use crate::print::{self, safe};
-use crate::workspace::{self, Found, Place};
+use crate::workspace::{self, FoundRoot, RootPlace};
 
 pub(crate) fn run(cli: &Cli, args: &RootsArgs) -> Result<(), Exit> {
     let loaded = config::load(cli)?;
@@ -24,7 +24,7 @@ pub(crate) fn run(cli: &Cli, args: &RootsArgs) -> Result<(), Exit> {
 }
 
 /// A root as it is shown.
-struct Row {
+struct RootRow {
     path: PathBuf,
     status: String,
     /// None for a root without an index of its own, or not indexed yet.
@@ -42,26 +42,26 @@ fn list(loaded: &Loaded) -> Result<(), Exit> {
         };
         (status.to_owned(), corpus)
     };
-    let (status, corpus) = indexed(&Place::primary(settings).state_dir);
-    let mut rows = vec![Row { path: settings.root.clone(), status, corpus }];
+    let (status, corpus) = indexed(&RootPlace::primary(settings).state_dir);
+    let mut rows = vec![RootRow { path: settings.root.clone(), status, corpus }];
     for (path, found) in workspace::further(settings) {
         let (status, corpus) = match found {
-            Found::Own(place) => indexed(&place.state_dir),
-            Found::Same(_) => continue,
-            Found::Within(_) => ("within another root".to_owned(), None),
-            Found::Away(why) => (format!("cannot be read: {why}"), None),
+            FoundRoot::Own(place) => indexed(&place.state_dir),
+            FoundRoot::Same(_) => continue,
+            FoundRoot::Within(_) => ("within another root".to_owned(), None),
+            FoundRoot::Away(why) => (format!("cannot be read: {why}"), None),
         };
-        rows.push(Row { path, status, corpus });
+        rows.push(RootRow { path, status, corpus });
     }
     if settings.output.json {
-        print::out_json(&json!({ "roots": rows.iter().map(Row::json).collect::<Vec<_>>() }))?;
+        print::out_json(&json!({ "roots": rows.iter().map(RootRow::json).collect::<Vec<_>>() }))?;
         return Ok(());
     }
-    print::out(&rows.iter().map(Row::line).collect::<String>())?;
+    print::out(&rows.iter().map(RootRow::line).collect::<String>())?;
     Ok(())
 }
 
-impl Row {
+impl RootRow {
     fn json(&self) -> Value {
         json!({
             "path": self.path,
@@ -129,8 +129,8 @@ fn write(loaded: &Loaded, roots: &[PathBuf]) -> Result<(), Exit> {
     let before = files::read_if_present(&file)?;
     let text = before.as_ref().map_or("version: 1\n", |file| file.text.as_str());
     let list = roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
-    let path = Spec::of(Key::WorkspaceRoots).path;
-    let edited = edit::set(text, path, &value::Value::List(list))
+    let path = KeySpec::of(Key::WorkspaceRoots).path;
+    let edited = edit::set(text, path, &value::ConfigValue::List(list))
         .map_err(|error| Exit::generic(format!("{}: {error}", safe(&file.to_string_lossy()))))?;
     files::write(&file, &edited, before.map_or(0o644, |file| file.mode))?;
     config::trust_written(loaded, &file, &edited)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Event;
+use engine::EngineEvent;
 use mcp::CallerSource;
 use model::{ErrorCode, IndexMode};
 use tokio_util::sync::CancellationToken;
@@ -56,17 +56,17 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         workspace.start(
             IndexMode::Incremental,
             Arc::new(move |event| match event {
-                Event::FileError { path, message } => warn(&format!("{path}: {message}")),
-                Event::Warning(message) => warn(&message),
+                EngineEvent::FileError { path, message } => warn(&format!("{path}: {message}")),
+                EngineEvent::Warning(message) => warn(&message),
                 // Without its root there is nothing to serve; the client may start another server.
-                Event::Fatal { code: code @ ErrorCode::RootInaccessible, message } => {
+                EngineEvent::Fatal { code: code @ ErrorCode::RootInaccessible, message } => {
                     let _ = lost_in.send(Exit::fatal(code, message));
                     ending.cancel();
                 }
                 // The index is what it was; the client can still search it.
-                Event::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
-                Event::Progress(progress) if !progress.running => memory::give_back(),
-                Event::Progress(_) | Event::BecameWriter => {}
+                EngineEvent::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
+                EngineEvent::Progress(progress) if !progress.running => memory::give_back(),
+                EngineEvent::Progress(_) | EngineEvent::BecameWriter => {}
             }),
         );
         let server = wire::mcp_server(settings, &workspace, CallerSource::Stdio)?;
@@ -82,7 +82,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     served
 }
 
-/// The smart tools without a folder: whoever started them reads in every answer what is missing.
+/// The smart tools without a folder: every answer says what is missing.
 fn serve_without_roots(settings: &Settings) -> Result<(), Exit> {
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(async {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::cli::{Cli, TrustArgs};
-use crate::config::trust::{FoundFile, Wish};
+use crate::config::trust::{UnnamedFile, Wish};
 use crate::config::trust_store::TrustStore;
 use crate::config::{self, ConfigError, Environment, FILE_NAME, REPO_FILE_NAME, files};
 use crate::exit::Exit;
@@ -86,7 +86,7 @@ fn remove(cli: &Cli, mut store: TrustStore, folder: &Path) -> Result<(), Exit> {
 
 fn list(cli: &Cli, store: &TrustStore) -> Result<(), Exit> {
     let state = |path: &Path, digest: &str| match files::read(path) {
-        Ok(file) if FoundFile::new(path, &file.text).digest == digest => "unchanged",
+        Ok(file) if UnnamedFile::new(path, &file.text).digest == digest => "unchanged",
         Ok(_) => "changed since; not trusted any more",
         Err(_) => "gone",
     };

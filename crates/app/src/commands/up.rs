@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dir2mcp_http::HttpError;
-use engine::Event;
+use engine::EngineEvent;
 use jiff::Timestamp;
 use model::IndexMode;
 use serde_json::json;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Loaded, render};
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
-use crate::print::connection::Connection;
+use crate::print::connection::ConnectionNote;
 use crate::print::events::Level;
 use crate::print::report::Reporter;
 use crate::secrets::token;
@@ -46,7 +46,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     let confined = policy::confine(&wire::confinement(settings));
     let workspace = wire::open_roots(settings)?;
     let engine = Arc::clone(&workspace.engines()[0]);
-    // A config file that came with a folder may name them; whoever starts the server should see what it serves.
+    // A config file that came with a folder may name them; the user who starts the server should see what it serves.
     if workspace.engines().len() > 1 {
         let further: Vec<String> =
             workspace.engines()[1..].iter().map(|engine| engine.root().display().to_string()).collect();
@@ -64,7 +64,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         let mut signals = StopSignals::listen()?;
         let bound = dir2mcp_http::bind(wire::http_config(settings, &token, addresses)?).await?;
         let site = wire::site(settings, &workspace, bound.shutdown())?;
-        let connection = Connection::new(&settings.server, bound.local_addr(), token.source.clone());
+        let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
         let stop = CancellationToken::new();
@@ -114,7 +114,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         tokio::task::spawn_blocking(move || stopping.shutdown())
             .await
             .map_err(|error| Exit::generic(error.to_string()))?;
-        Connection::withdraw(&settings.state_dir);
+        ConnectionNote::withdraw(&settings.state_dir);
         reporter.event(Level::Info, "server_stopped", json!({}));
         outcome.and(served.map_err(Exit::from))
     });
@@ -124,18 +124,18 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
 }
 
 /// Tells the outside what the background work says; a fatal end becomes the exit of the process.
-fn tell(reporter: &Reporter, event: Event) -> Option<Exit> {
+fn tell(reporter: &Reporter, event: EngineEvent) -> Option<Exit> {
     match event {
-        Event::Progress(progress) => {
+        EngineEvent::Progress(progress) => {
             reporter.progress(&progress);
             if !progress.running {
                 memory::give_back();
             }
         }
-        Event::FileError { path, message } => reporter.file_error(&path, &message),
-        Event::Warning(message) => reporter.warn(&message),
-        Event::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),
-        Event::Fatal { code, message } => return Some(Exit::fatal(code, message)),
+        EngineEvent::FileError { path, message } => reporter.file_error(&path, &message),
+        EngineEvent::Warning(message) => reporter.warn(&message),
+        EngineEvent::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),
+        EngineEvent::Fatal { code, message } => return Some(Exit::fatal(code, message)),
     }
     None
 }

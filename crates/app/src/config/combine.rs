@@ -1,9 +1,9 @@
 //! Puts the layers on top of each other: flags over environment over file over defaults, each value with the
 //! place it came from.
 
-use super::keys::{Key, Spec, TABLE};
-use super::options::{Layer, Origin};
-use super::value::{Credential, Value};
+use super::keys::{Key, KeySpec, TABLE};
+use super::options::{Layer, ValueOrigin};
+use super::value::{ConfigValue, ConfiguredSecret};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,30 +11,34 @@ use model::DocType;
 
 /// The effective value of every key.
 #[derive(Debug, Clone)]
-pub(crate) struct Values(Vec<Entry>);
+pub(crate) struct Values(Vec<ValueEntry>);
 
 #[derive(Debug, Clone)]
-struct Entry {
-    value: Value,
+struct ValueEntry {
+    value: ConfigValue,
     /// More than one only for a list that others added to.
-    origins: Vec<Origin>,
+    origins: Vec<ValueOrigin>,
 }
 
 impl Values {
     /// Combines layers, the weakest first, over the defaults.
     pub(crate) fn combine(layers: impl IntoIterator<Item = Layer>) -> Values {
-        let defaults =
-            TABLE.iter().map(|spec| Entry { value: Value::preset(spec), origins: vec![Origin::Default] });
+        let defaults = TABLE
+            .iter()
+            .map(|spec| ValueEntry { value: ConfigValue::preset(spec), origins: vec![ValueOrigin::Default] });
         let mut values = Values(defaults.collect());
         for setting in layers.into_iter().flatten() {
             let entry = &mut values.0[setting.key as usize];
             let adds = match setting.key {
                 // The last pattern that matches decides, so what is added comes after what was there.
                 Key::SecurityPathExcludes => true,
-                key => Spec::of(key).adds() && matches!(setting.origin, Origin::Env { .. } | Origin::Flag(_)),
+                key => {
+                    KeySpec::of(key).adds()
+                        && matches!(setting.origin, ValueOrigin::Env { .. } | ValueOrigin::Flag(_))
+                }
             };
             match (&mut entry.value, setting.value) {
-                (Value::List(list), Value::List(more)) if adds => {
+                (ConfigValue::List(list), ConfigValue::List(more)) if adds => {
                     for item in more {
                         let known = list.iter().position(|known| known.eq_ignore_ascii_case(&item));
                         match known {
@@ -57,69 +61,69 @@ impl Values {
         values
     }
 
-    pub(crate) fn value(&self, key: Key) -> &Value {
+    pub(crate) fn value(&self, key: Key) -> &ConfigValue {
         &self.0[key as usize].value
     }
 
-    pub(crate) fn origins(&self, key: Key) -> &[Origin] {
+    pub(crate) fn origins(&self, key: Key) -> &[ValueOrigin] {
         &self.0[key as usize].origins
     }
 
     /// The strongest place.
-    pub(crate) fn origin(&self, key: Key) -> &Origin {
-        self.origins(key).last().unwrap_or(&Origin::Default)
+    pub(crate) fn origin(&self, key: Key) -> &ValueOrigin {
+        self.origins(key).last().unwrap_or(&ValueOrigin::Default)
     }
 
-    /// True where somebody said so, be it the default's own value.
+    /// True where the key was set, even to its default value.
     pub(crate) fn is_explicit(&self, key: Key) -> bool {
-        *self.origin(key) != Origin::Default
+        *self.origin(key) != ValueOrigin::Default
     }
 
     pub(crate) fn bool(&self, key: Key) -> bool {
         match self.value(key) {
-            Value::Bool(value) => *value,
+            ConfigValue::Bool(value) => *value,
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
 
     pub(crate) fn int(&self, key: Key) -> u64 {
         match self.value(key) {
-            Value::Int(value) => *value,
+            ConfigValue::Int(value) => *value,
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
 
     pub(crate) fn text(&self, key: Key) -> &str {
         match self.value(key) {
-            Value::Text(value) => value,
+            ConfigValue::Text(value) => value,
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
 
     pub(crate) fn list(&self, key: Key) -> &[String] {
         match self.value(key) {
-            Value::List(value) => value,
+            ConfigValue::List(value) => value,
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
 
     pub(crate) fn duration(&self, key: Key) -> Duration {
         match self.value(key) {
-            Value::Duration(value) => *value,
+            ConfigValue::Duration(value) => *value,
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
 
     pub(crate) fn sizes(&self, key: Key) -> &BTreeMap<DocType, u64> {
         match self.value(key) {
-            Value::Sizes(value) => value,
+            ConfigValue::Sizes(value) => value,
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
 
-    pub(crate) fn credential(&self, key: Key) -> Option<&Credential> {
+    pub(crate) fn credential(&self, key: Key) -> Option<&ConfiguredSecret> {
         match self.value(key) {
-            Value::Secret(value) => value.as_ref(),
+            ConfigValue::Secret(value) => value.as_ref(),
             other => unreachable!("{key:?} holds {other:?}"),
         }
     }
@@ -130,16 +134,16 @@ mod tests {
     use super::*;
     use crate::config::options::Setting;
 
-    fn file() -> Origin {
-        Origin::File { path: "/c.yaml".into(), line: 4 }
+    fn file() -> ValueOrigin {
+        ValueOrigin::File { path: "/c.yaml".into(), line: 4 }
     }
 
-    fn env() -> Origin {
-        Origin::Env { name: "X".into(), dotenv: None }
+    fn env() -> ValueOrigin {
+        ValueOrigin::Env { name: "X".into(), dotenv: None }
     }
 
-    fn text(key: Key, value: &str, origin: Origin) -> Setting {
-        Setting { key, value: Value::Text(value.into()), origin }
+    fn text(key: Key, value: &str, origin: ValueOrigin) -> Setting {
+        Setting { key, value: ConfigValue::Text(value.into()), origin }
     }
 
     #[test]
@@ -148,13 +152,13 @@ mod tests {
         let layers = [
             vec![text(key, "file", file())],
             vec![text(key, "env", env())],
-            vec![text(key, "flag", Origin::Flag("--listen"))],
+            vec![text(key, "flag", ValueOrigin::Flag("--listen"))],
         ];
         let expected = [
-            ("127.0.0.1:0", Origin::Default),
+            ("127.0.0.1:0", ValueOrigin::Default),
             ("file", file()),
             ("env", env()),
-            ("flag", Origin::Flag("--listen")),
+            ("flag", ValueOrigin::Flag("--listen")),
         ];
         for (count, (value, origin)) in expected.into_iter().enumerate() {
             let values = Values::combine(layers[..count].iter().cloned());
@@ -168,12 +172,12 @@ mod tests {
         let key = Key::SecurityAllowedOrigins;
         let list = |items: &[&str], origin| Setting {
             key,
-            value: Value::List(items.iter().map(|i| i.to_string()).collect()),
+            value: ConfigValue::List(items.iter().map(|i| i.to_string()).collect()),
             origin,
         };
         let values = Values::combine([
             vec![list(&["https://a"], env())],
-            vec![list(&["https://b", "HTTP://LOCALHOST"], Origin::Flag("--allowed-origins"))],
+            vec![list(&["https://b", "HTTP://LOCALHOST"], ValueOrigin::Flag("--allowed-origins"))],
         ]);
         assert_eq!(values.list(key), ["http://localhost", "http://127.0.0.1", "https://a", "https://b"]);
         assert_eq!(values.origins(key).len(), 3);
@@ -186,7 +190,7 @@ mod tests {
         let key = Key::SecurityPathExcludes;
         let list = |items: &[&str], origin| Setting {
             key,
-            value: Value::List(items.iter().map(|i| i.to_string()).collect()),
+            value: ConfigValue::List(items.iter().map(|i| i.to_string()).collect()),
             origin,
         };
         let defaults = Values::combine([]).list(key).to_vec();

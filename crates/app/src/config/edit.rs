@@ -3,8 +3,8 @@
 use serde_saphyr::Spanned;
 
 use super::render;
-use super::value::Value;
-use super::yaml::{self, Node};
+use super::value::ConfigValue;
+use super::yaml::{self, YamlNode};
 
 /// The file is written in a way that cannot be edited line by line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub(crate) struct CannotEdit {
 
 /// Sets the key at `path`. The result is read again: either it says what was wanted and nothing else moved,
 /// or there is no result.
-pub(crate) fn set(text: &str, path: &str, value: &Value) -> Result<String, CannotEdit> {
+pub(crate) fn set(text: &str, path: &str, value: &ConfigValue) -> Result<String, CannotEdit> {
     let wanted = render::entry_for(path, value);
     let cannot = || CannotEdit { wanted: wanted.clone() };
     let before = yaml::parse(text).map_err(|_| cannot())?;
@@ -35,14 +35,14 @@ pub(crate) fn set(text: &str, path: &str, value: &Value) -> Result<String, Canno
     if set == added && others == old { Ok(edited) } else { Err(cannot()) }
 }
 
-fn edit(text: &str, root: &Node, path: &str, value: &Value) -> Option<String> {
+fn edit(text: &str, root: &YamlNode, path: &str, value: &ConfigValue) -> Option<String> {
     let names: Vec<&str> = path.split('.').collect();
     let mut node = root;
     let mut header: Option<&Spanned<String>> = None;
     for (depth, name) in names.iter().enumerate() {
         let entries = match node {
-            Node::Map(entries) => entries.as_slice(),
-            Node::Null => &[],
+            YamlNode::Map(entries) => entries.as_slice(),
+            YamlNode::Null => &[],
             _ => return None,
         };
         let Some((key, child)) = entries.iter().find(|(key, _)| key.value == *name) else {
@@ -71,7 +71,7 @@ fn edit(text: &str, root: &Node, path: &str, value: &Value) -> Option<String> {
 }
 
 /// Puts the key's lines, indented, after `line` lines of the text.
-fn insert(text: &str, line: usize, indent: usize, path: &str, value: &Value) -> String {
+fn insert(text: &str, line: usize, indent: usize, path: &str, value: &ConfigValue) -> String {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     let added = render::entry_for(path, value);
     let added = added.lines().map(|added| format!("{}{added}", " ".repeat(indent)));
@@ -80,15 +80,15 @@ fn insert(text: &str, line: usize, indent: usize, path: &str, value: &Value) -> 
     lines.join("\n") + "\n"
 }
 
-/// Swaps a value that stands on its key's own line.
+/// Replaces a value that is on the same line as its key.
 fn replace(
     text: &str,
     key: &Spanned<String>,
-    old: &Spanned<Node>,
+    old: &Spanned<YamlNode>,
     name: &str,
-    value: &Value,
+    value: &ConfigValue,
 ) -> Option<String> {
-    if let Node::List(items) = &old.value {
+    if let YamlNode::List(items) = &old.value {
         return Some(replace_list(text, key, old, items, name, value));
     }
     let entry = render::entry_for(name, value);
@@ -99,11 +99,11 @@ fn replace(
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     let line = lines.get_mut(key.referenced.line() as usize - 1)?;
     match &old.value {
-        Node::Null => {
+        YamlNode::Null => {
             let colon = line.find(':')? + 1;
             line.insert_str(colon, &format!(" {new}"));
         }
-        Node::Scalar(_) if old.referenced.line() == key.referenced.line() => {
+        YamlNode::Scalar(_) if old.referenced.line() == key.referenced.line() => {
             let start = old.referenced.column() as usize - 1;
             let length = old.referenced.span().len() as usize;
             let characters: Vec<char> = line.chars().collect();
@@ -116,14 +116,14 @@ fn replace(
     Some(lines.join("\n") + "\n")
 }
 
-/// Writes a list anew, from its key's line to that of its last item.
+/// Replaces a list, from its key's line to that of its last item.
 fn replace_list(
     text: &str,
     key: &Spanned<String>,
-    old: &Spanned<Node>,
-    items: &[Spanned<Node>],
+    old: &Spanned<YamlNode>,
+    items: &[Spanned<YamlNode>],
     name: &str,
-    value: &Value,
+    value: &ConfigValue,
 ) -> String {
     let first = key.referenced.line() as usize;
     let last = items.iter().chain([old]).map(|item| item.referenced.line() as usize).max().unwrap_or(first);
@@ -136,16 +136,16 @@ fn replace_list(
 }
 
 /// Every scalar with its path, for comparing two files.
-fn leaves(node: &Node, path: &str, out: &mut Vec<(String, String)>) {
+fn leaves(node: &YamlNode, path: &str, out: &mut Vec<(String, String)>) {
     match node {
-        Node::Null => {}
-        Node::Scalar(text) => out.push((path.into(), text.clone())),
-        Node::List(items) => {
+        YamlNode::Null => {}
+        YamlNode::Scalar(text) => out.push((path.into(), text.clone())),
+        YamlNode::List(items) => {
             for (at, item) in items.iter().enumerate() {
                 leaves(&item.value, &format!("{path}[{at}]"), out);
             }
         }
-        Node::Map(entries) => {
+        YamlNode::Map(entries) => {
             for (key, child) in entries {
                 let inner = if path.is_empty() { key.value.clone() } else { format!("{path}.{}", key.value) };
                 leaves(&child.value, &inner, out);
@@ -158,13 +158,13 @@ fn leaves(node: &Node, path: &str, out: &mut Vec<(String, String)>) {
 mod tests {
     use super::*;
 
-    fn text(value: &str) -> Value {
-        Value::Text(value.into())
+    fn text(value: &str) -> ConfigValue {
+        ConfigValue::Text(value.into())
     }
 
     #[test]
     fn a_list_is_written_anew() {
-        let list = |items: &[&str]| Value::List(items.iter().map(|item| (*item).to_owned()).collect());
+        let list = |items: &[&str]| ConfigValue::List(items.iter().map(|item| (*item).to_owned()).collect());
         let file = "# mine\nworkspace:\n  roots:\n    - /a\n    - /b # two\nrag:\n  k_default: 5 # five\n";
         let rest = "rag:\n  k_default: 5 # five\n";
         let more = set(file, "workspace.roots", &list(&["/a", "/c"])).unwrap();
@@ -182,7 +182,7 @@ mod tests {
         let file = "# mine\nserver:\n  listen: \"127.0.0.1:0\"  # local\n  mcp_path: /mcp\n";
         let edited = set(file, "server.listen", &text("127.0.0.1:8087")).unwrap();
         assert_eq!(edited, file.replace("127.0.0.1:0", "127.0.0.1:8087"));
-        let plain = set("rag:\n  k_default: 10 # ten\n", "rag.k_default", &Value::Int(5)).unwrap();
+        let plain = set("rag:\n  k_default: 10 # ten\n", "rag.k_default", &ConfigValue::Int(5)).unwrap();
         assert_eq!(plain, "rag:\n  k_default: 5 # ten\n");
         assert_eq!(
             set("server:\n  listen:\n", "server.listen", &text("a")).unwrap(),
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_key_joins_its_section() {
         let file = "server:\n    # indented by four\n    mcp_path: /mcp\nrag:\n  k_default: 3\n";
-        let edited = set(file, "server.tls.enabled", &Value::Bool(true)).unwrap();
+        let edited = set(file, "server.tls.enabled", &ConfigValue::Bool(true)).unwrap();
         assert_eq!(
             edited,
             "server:\n    # indented by four\n    tls:\n      enabled: true\n    mcp_path: /mcp\nrag:\n  k_default: 3\n"
@@ -203,14 +203,14 @@ mod tests {
     #[test]
     fn a_section_of_comments_gets_its_first_key() {
         let file = "version: 1\nserver:\n  #listen: x\nrag:\n  #k_default: 10\n";
-        let edited = set(file, "rag.k_default", &Value::Int(7)).unwrap();
+        let edited = set(file, "rag.k_default", &ConfigValue::Int(7)).unwrap();
         assert_eq!(edited, "version: 1\nserver:\n  #listen: x\nrag:\n  k_default: 7\n  #k_default: 10\n");
     }
 
     #[test]
     fn a_new_section_goes_to_the_end() {
         assert_eq!(set("version: 1", "a.b.c", &text("x")).unwrap(), "version: 1\na:\n  b:\n    c: x\n");
-        assert_eq!(set("", "a.b", &Value::List(vec!["x".into()])).unwrap(), "a:\n  b:\n    - x\n");
+        assert_eq!(set("", "a.b", &ConfigValue::List(vec!["x".into()])).unwrap(), "a:\n  b:\n    - x\n");
     }
 
     #[test]
@@ -234,9 +234,9 @@ mod tests {
         let mut file = render::template();
         for (path, value) in [
             ("server.listen", text("127.0.0.1:9")),
-            ("server.tls.enabled", Value::Bool(true)),
+            ("server.tls.enabled", ConfigValue::Bool(true)),
             ("secrets.provider", text("keychain")),
-            ("ingest.max_file_mb", Value::Int(50)),
+            ("ingest.max_file_mb", ConfigValue::Int(50)),
             ("server.listen", text("127.0.0.1:10")),
         ] {
             file = set(&file, path, &value).unwrap();

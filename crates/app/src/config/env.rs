@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Problems};
 use super::files;
-use super::keys::{Key, Kind, OLD_ENV, OTHER_ENV, Spec, TABLE, UNUSED_ENV};
+use super::keys::{Key, KeyKind, KeySpec, OLD_ENV, OTHER_ENV, TABLE, UNUSED_ENV};
 use super::nearest::nearest;
-use super::options::{Layer, Origin, read_text};
+use super::options::{Layer, ValueOrigin, read_text};
 use crate::print::safe;
 
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Environment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variable<'a> {
     pub value: &'a str,
-    /// The dotenv file it stands in.
+    /// The dotenv file that sets it.
     pub dotenv: Option<&'a Path>,
 }
 
@@ -87,13 +87,13 @@ impl Environment {
         let mut layer = Layer::new();
         for spec in TABLE {
             let get = |name: &str| match spec.kind {
-                Kind::Secret => self.get_key(name),
+                KeyKind::Secret => self.get_key(name),
                 _ => self.get(name),
             };
             let found = spec.env_names().find_map(|name| Some((get(&name)?, name.into_owned())));
             let found = found.or_else(|| self.old_name(spec.key, warnings));
             if let Some((variable, name)) = found {
-                let origin = Origin::Env { name, dotenv: variable.dotenv.map(Into::into) };
+                let origin = ValueOrigin::Env { name, dotenv: variable.dotenv.map(Into::into) };
                 layer.extend(read_text(spec, variable.value, &origin, cwd, problems));
             }
         }
@@ -103,7 +103,7 @@ impl Environment {
 
     fn old_name(&self, key: Key, warnings: &mut Vec<String>) -> Option<(Variable<'_>, String)> {
         let (name, _) = OLD_ENV.iter().find(|(name, of)| *of == key && self.get(name).is_some())?;
-        let today = Spec::of(key).env_names().next()?;
+        let today = KeySpec::of(key).env_names().next()?;
         warnings.push(format!("{name} is an old name; use {today}"));
         Some((self.get(name)?, name.to_string()))
     }
@@ -147,7 +147,7 @@ impl Environment {
 
 /// True for a variable that holds the key of a provider.
 fn is_key(name: &str) -> bool {
-    TABLE.iter().any(|spec| spec.kind == Kind::Secret && spec.env_names().any(|known| known == name))
+    TABLE.iter().any(|spec| spec.kind == KeyKind::Secret && spec.env_names().any(|known| known == name))
 }
 
 /// The `NAME=value` lines of a dotenv file. Other tools write these files too, so what is not understood is
@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::value::Value;
+    use crate::config::value::ConfigValue;
 
     fn pairs(text: &str) -> Vec<(String, String)> {
         parse_dotenv(text)
@@ -316,7 +316,7 @@ mod tests {
         assert!(problems.messages().is_empty());
         let said = |name: &str| warnings.iter().any(|warning| warning.starts_with(&format!("{name} in ")));
         for (spec, name) in names() {
-            assert_eq!(said(&name), spec.kind != Kind::Secret, "{name}");
+            assert_eq!(said(&name), spec.kind != KeyKind::Secret, "{name}");
         }
         assert!(OTHER_ENV.iter().all(|name| said(name)) && said("DIR2MCP_TYPO") && !said("DATABASE_URL"));
     }
@@ -354,13 +354,13 @@ mod tests {
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
         let layer = environment.layer(Path::new("/"), &mut problems, &mut warnings);
         let value = |key| layer.iter().find(|s| s.key == key).map(|s| s.value.clone());
-        assert_eq!(value(Key::ServerListen), Some(Value::Text("127.0.0.1:1".into())));
-        assert_eq!(value(Key::ServerRateLimitRps), Some(Value::Int(7)));
-        assert_eq!(value(Key::X402Price), Some(Value::Text("6".into())));
-        assert_eq!(value(Key::MistralBaseUrl), Some(Value::Text("https://m.example".into())));
+        assert_eq!(value(Key::ServerListen), Some(ConfigValue::Text("127.0.0.1:1".into())));
+        assert_eq!(value(Key::ServerRateLimitRps), Some(ConfigValue::Int(7)));
+        assert_eq!(value(Key::X402Price), Some(ConfigValue::Text("6".into())));
+        assert_eq!(value(Key::MistralBaseUrl), Some(ConfigValue::Text("https://m.example".into())));
         assert_eq!(
             value(Key::ServerSessionInactivityTimeout),
-            Some(Value::Duration(std::time::Duration::from_secs(3)))
+            Some(ConfigValue::Duration(std::time::Duration::from_secs(3)))
         );
         assert_eq!(layer.len(), 5);
         assert_eq!(

@@ -1,9 +1,9 @@
-//! What can be wrong with a configuration, all of it at once: nobody likes to mend a file line by line.
+//! What can be wrong with a configuration, reported all at once, so that a file can be corrected in one go.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use super::options::Origin;
+use super::options::ValueOrigin;
 use super::trust::Untrusted;
 use crate::print::safe;
 use crate::secrets::SecretName;
@@ -33,12 +33,12 @@ impl ConfigError {
 /// One thing to mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
-    pub place: Option<Origin>,
+    pub place: Option<ValueOrigin>,
     pub message: String,
 }
 
 impl Problem {
-    pub(crate) fn at(place: Origin, message: impl Into<String>) -> Problem {
+    pub(crate) fn at(place: ValueOrigin, message: impl Into<String>) -> Problem {
         Problem { place: Some(place), message: message.into() }
     }
 }
@@ -46,12 +46,12 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            None | Some(Origin::Default) => f.write_str(&self.message),
+            None | Some(ValueOrigin::Default) => f.write_str(&self.message),
             // The form that editors and terminals turn into a link.
-            Some(Origin::File { path, line }) => {
+            Some(ValueOrigin::File { path, line }) => {
                 write!(f, "{}:{line}: {}", safe(&path.to_string_lossy()), self.message)
             }
-            Some(Origin::Flag(flag)) => write!(f, "{flag}: {}", self.message),
+            Some(ValueOrigin::Flag(flag)) => write!(f, "{flag}: {}", self.message),
             Some(origin) => write!(f, "{origin}: {}", self.message),
         }
     }

@@ -76,7 +76,7 @@ pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// A path without `.`, `..` and links on the way to it, as far as it exists. Its last name is not followed, so that
-/// whoever opens it can see that it is a link.
+/// the code that opens it can see that it is a link.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return path.canonicalize().unwrap_or_else(|_| path.into());

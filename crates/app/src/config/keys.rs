@@ -9,7 +9,7 @@ use super::reach::Reach;
 
 /// What a key holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum KeyKind {
     Bool,
     Int {
         min: u64,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// Texts; one comma-separated text in a variable or flag.
     List,
-    /// A list of folders; relative ones as for [`Kind::Path`].
+    /// A list of folders; relative ones as for [`KeyKind::Path`].
     Paths,
     /// A text such as `30m`; `0` stands for none.
     Duration,
@@ -49,11 +49,11 @@ pub(crate) enum Preset {
 
 /// A row of the table.
 #[derive(Debug)]
-pub(crate) struct Spec {
+pub(crate) struct KeySpec {
     pub key: Key,
     /// The name in the file, its sections joined by dots.
     pub path: &'static str,
-    pub kind: Kind,
+    pub kind: KeyKind,
     pub preset: Preset,
     /// Which values a file inside the served folder may set only once the user trusts it.
     pub reach: Reach,
@@ -64,12 +64,12 @@ pub(crate) struct Spec {
     pub doc: &'static str,
 }
 
-impl Spec {
-    pub(crate) fn of(key: Key) -> &'static Spec {
+impl KeySpec {
+    pub(crate) fn of(key: Key) -> &'static KeySpec {
         &TABLE[key as usize]
     }
 
-    pub(crate) fn find(path: &str) -> Option<&'static Spec> {
+    pub(crate) fn find(path: &str) -> Option<&'static KeySpec> {
         TABLE.iter().find(|spec| spec.path == path)
     }
 
@@ -89,17 +89,17 @@ impl Spec {
 
     pub(crate) fn expected(&self) -> String {
         match self.kind {
-            Kind::Bool => "true or false".into(),
-            Kind::Int { min, max } if min == max => min.to_string(),
-            Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Text => "a text".into(),
-            Kind::Path => "a file path".into(),
-            Kind::Choice(choices) => format!("one of {}", choices.join(", ")),
-            Kind::List => "a list of texts".into(),
-            Kind::Paths => "a list of folders".into(),
-            Kind::Duration => "a duration such as 30m, 24h, 500ms or 0".into(),
-            Kind::Sizes => "megabytes by document type, such as pdf: 50".into(),
-            Kind::Secret => "a text such as ${MISTRAL_API_KEY}".into(),
+            KeyKind::Bool => "true or false".into(),
+            KeyKind::Int { min, max } if min == max => min.to_string(),
+            KeyKind::Int { min, max } => format!("a whole number from {min} to {max}"),
+            KeyKind::Text => "a text".into(),
+            KeyKind::Path => "a file path".into(),
+            KeyKind::Choice(choices) => format!("one of {}", choices.join(", ")),
+            KeyKind::List => "a list of texts".into(),
+            KeyKind::Paths => "a list of folders".into(),
+            KeyKind::Duration => "a duration such as 30m, 24h, 500ms or 0".into(),
+            KeyKind::Sizes => "megabytes by document type, such as pdf: 50".into(),
+            KeyKind::Secret => "a text such as ${MISTRAL_API_KEY}".into(),
         }
     }
 }
@@ -135,7 +135,7 @@ macro_rules! keys {
         pub(crate) enum Key { $($key),+ }
 
         /// In the order of the file. Keys of one section stand together.
-        pub(crate) const TABLE: &[Spec] = &[$(Spec {
+        pub(crate) const TABLE: &[KeySpec] = &[$(KeySpec {
             key: Key::$key,
             path: $path,
             kind: $kind,
@@ -148,7 +148,7 @@ macro_rules! keys {
     };
 }
 
-use Kind::{Bool, Choice, Duration, Int, List, Path, Paths, Secret, Sizes, Text};
+use KeyKind::{Bool, Choice, Duration, Int, List, Path, Paths, Secret, Sizes, Text};
 use Reach::{
     Address, Change, Exceptions, False, FewerItems, Larger, LargerOrZero, MoreItems, Never, Ranked,
     Reference, True,

@@ -41,10 +41,10 @@ use combine::Values;
 use error::{Problem, Problems};
 use keys::Key;
 use options::Layer;
-use settings::{Output, SecretProvider, Surroundings};
-use trust::{FoundFile, Trust, Untrusted};
+use settings::{OutputSettings, SecretProvider, Surroundings};
+use trust::{Trust, UnnamedFile, Untrusted};
 use trust_store::TrustStore;
-use yaml::Reference;
+use yaml::VariableReference;
 
 /// The usual name of the config file.
 pub(crate) const FILE_NAME: &str = ".dir2mcp.yaml";
@@ -105,7 +105,7 @@ pub(crate) fn current_folder() -> Result<PathBuf, ConfigError> {
     std::env::current_dir().map_err(|error| ConfigError::Root { path: ".".into(), error })
 }
 
-/// Asks whether these files may count, and remembers a yes. False where there is nobody to ask.
+/// Asks whether these files may count, and remembers a yes. False where the user cannot be asked.
 fn ask_about(files: &[Untrusted], global: &Global, cwd: &Path) -> Result<bool, ConfigError> {
     let output = output(global);
     if !prompt::is_interactive(&output) {
@@ -125,12 +125,12 @@ fn ask_about(files: &[Untrusted], global: &Global, cwd: &Path) -> Result<bool, C
     Ok(true)
 }
 
-/// Trusts a file that was just written at the user's wish, unless other things stood in it that are not trusted. Where
-/// there is no place to remember it, the file asks for it once more.
+/// Trusts a file that was just written at the user's wish, unless it already held other settings that are not trusted.
+/// Where there is no place to remember it, the file asks for it once more.
 pub(crate) fn trust_written(loaded: &Loaded, path: &Path, text: &str) -> std::io::Result<()> {
     match loaded.settings.user_config_dir.as_deref().filter(|_| loaded.is_agreed) {
         Some(folder) => TrustStore::read(Some(folder), &mut Vec::new())
-            .add(&FoundFile::new(&files::real_path(path)?, text)),
+            .add(&UnnamedFile::new(&files::real_path(path)?, text)),
         None => Ok(()),
     }
 }
@@ -216,7 +216,7 @@ fn load_from(
     let served_alone = |contract: Contract| matches!(values.list(Key::ServerTools), [only] if Contract::parse(only) == Some(contract));
     let repo_alone = served_alone(Contract::REPO);
     let named = path_option(global.dir.as_deref(), "DIR2MCP_DIR", &environment).is_some();
-    // A client may start this server anywhere, so the current folder is nobody's choice.
+    // A client may start this server anywhere, so the current folder was not chosen by the user.
     let nowhere = !named && matches!(command, Command::Stdio(_));
     let further = values.list(Key::WorkspaceRoots);
     let root = match further.iter().find_map(|path| files::open_root(Path::new(path)).ok()) {
@@ -311,7 +311,7 @@ struct ConfigFile {
 }
 
 /// The file named, else the one in the current folder, else the one in the root: an agent that starts
-/// `dir2mcp stdio --dir X` seldom stands in X.
+/// `dir2mcp stdio --dir X` is seldom started in X.
 fn config_file(global: &Global, environment: &Environment, cwd: &Path, root: &Path) -> Option<ConfigFile> {
     match path_option(global.config.as_deref(), "DIR2MCP_CONFIG", environment) {
         Some(path) => Some(ConfigFile { path: cwd.join(path), named: true }),
@@ -323,8 +323,8 @@ fn config_file(global: &Global, environment: &Environment, cwd: &Path, root: &Pa
     }
 }
 
-fn output(global: &Global) -> Output {
-    Output { json: global.json, quiet: global.quiet, non_interactive: global.non_interactive }
+fn output(global: &Global) -> OutputSettings {
+    OutputSettings { json: global.json, quiet: global.quiet, non_interactive: global.non_interactive }
 }
 
 fn path_option(flag: Option<&Path>, variable: &str, environment: &Environment) -> Option<PathBuf> {
@@ -334,9 +334,9 @@ fn path_option(flag: Option<&Path>, variable: &str, environment: &Environment) -
 /// A config file as it was read: nothing where there is none.
 #[derive(Debug, Default)]
 struct ReadFile {
-    file: Option<FoundFile>,
+    file: Option<UnnamedFile>,
     layer: Layer,
-    references: Vec<Reference>,
+    references: Vec<VariableReference>,
 }
 
 fn file_layer(
@@ -349,7 +349,7 @@ fn file_layer(
         Ok(file) => {
             let read = yaml::read(path, &file.text, environment, problems, warnings);
             let real = files::real_path(path).unwrap_or_else(|_| path.into());
-            let file = Some(FoundFile::new(&real, &file.text));
+            let file = Some(UnnamedFile::new(&real, &file.text));
             ReadFile { file, layer: read.layer, references: read.references }
         }
         Err(error) => {

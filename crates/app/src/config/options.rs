@@ -5,14 +5,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::error::{Problem, Problems};
-use super::keys::{Key, Kind, Spec};
-use super::value::Value;
+use super::keys::{Key, KeyKind, KeySpec};
+use super::value::ConfigValue;
 use crate::cli::{RepoArgs, StdioArgs, UpArgs};
 use crate::print::safe;
 
 /// Where a value was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     Default,
     File {
         path: PathBuf,
@@ -26,16 +26,16 @@ pub(crate) enum Origin {
     Flag(&'static str),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File { path, line } => write!(f, "file {}:{line}", safe(&path.to_string_lossy())),
-            Origin::Env { name, dotenv: None } => write!(f, "env {name}"),
-            Origin::Env { name, dotenv: Some(path) } => {
+            ValueOrigin::Default => f.write_str("default"),
+            ValueOrigin::File { path, line } => write!(f, "file {}:{line}", safe(&path.to_string_lossy())),
+            ValueOrigin::Env { name, dotenv: None } => write!(f, "env {name}"),
+            ValueOrigin::Env { name, dotenv: Some(path) } => {
                 write!(f, "env {name} in {}", safe(&path.to_string_lossy()))
             }
-            Origin::Flag(flag) => write!(f, "flag {flag}"),
+            ValueOrigin::Flag(flag) => write!(f, "flag {flag}"),
         }
     }
 }
@@ -43,8 +43,8 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Setting {
     pub key: Key,
-    pub value: Value,
-    pub origin: Origin,
+    pub value: ConfigValue,
+    pub origin: ValueOrigin,
 }
 
 /// The values of one source.
@@ -52,13 +52,13 @@ pub(crate) type Layer = Vec<Setting>;
 
 /// Reads the text of a variable or flag. A relative path starts at `base`.
 pub(crate) fn read_text(
-    spec: &Spec,
+    spec: &KeySpec,
     text: &str,
-    origin: &Origin,
+    origin: &ValueOrigin,
     base: &Path,
     problems: &mut Problems,
 ) -> Option<Setting> {
-    match Value::parse(spec, text) {
+    match ConfigValue::parse(spec, text) {
         Ok(value) => {
             Some(Setting { key: spec.key, value: anchored(spec, value, base), origin: origin.clone() })
         }
@@ -70,14 +70,14 @@ pub(crate) fn read_text(
 }
 
 /// Makes the value of a path key absolute.
-pub(crate) fn anchored(spec: &Spec, value: Value, base: &Path) -> Value {
+pub(crate) fn anchored(spec: &KeySpec, value: ConfigValue, base: &Path) -> ConfigValue {
     match value {
-        Value::Text(text) if spec.kind == Kind::Path && !text.is_empty() => {
-            Value::Text(base.join(text).to_string_lossy().into_owned())
+        ConfigValue::Text(text) if spec.kind == KeyKind::Path && !text.is_empty() => {
+            ConfigValue::Text(base.join(text).to_string_lossy().into_owned())
         }
-        Value::List(folders) if spec.kind == Kind::Paths => {
+        ConfigValue::List(folders) if spec.kind == KeyKind::Paths => {
             let whole = |folder: String| base.join(folder).to_string_lossy().into_owned();
-            Value::List(folders.into_iter().map(whole).collect())
+            ConfigValue::List(folders.into_iter().map(whole).collect())
         }
         other => other,
     }
@@ -88,8 +88,8 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
     let mut layer = Layer::new();
     let mut text = |key: Key, text: Option<&str>| {
         if let Some(text) = text {
-            let spec = Spec::of(key);
-            layer.extend(read_text(spec, text, &Origin::Flag(spec.flag[0]), cwd, problems));
+            let spec = KeySpec::of(key);
+            layer.extend(read_text(spec, text, &ValueOrigin::Flag(spec.flag[0]), cwd, problems));
         }
     };
     text(Key::ServerListen, args.listen.as_deref());
@@ -131,8 +131,8 @@ pub(crate) fn stdio_flags(args: &StdioArgs, cwd: &Path, problems: &mut Problems)
 
 /// The one flag of a key.
 pub(crate) fn flag(key: Key, given: Option<&str>, cwd: &Path, problems: &mut Problems) -> Layer {
-    let spec = Spec::of(key);
-    let origin = Origin::Flag(spec.flag[0]);
+    let spec = KeySpec::of(key);
+    let origin = ValueOrigin::Flag(spec.flag[0]);
     given.and_then(|text| read_text(spec, text, &origin, cwd, problems)).into_iter().collect()
 }
 
@@ -153,8 +153,8 @@ fn repo_flags(args: &RepoArgs, cwd: &Path, problems: &mut Problems) -> Layer {
     ];
     let mut layer = Layer::new();
     for (key, text) in given {
-        let spec = Spec::of(key);
-        let origin = Origin::Flag(spec.flag[0]);
+        let spec = KeySpec::of(key);
+        let origin = ValueOrigin::Flag(spec.flag[0]);
         layer.extend(text.and_then(|text| read_text(spec, text, &origin, cwd, problems)));
     }
     layer
@@ -162,9 +162,9 @@ fn repo_flags(args: &RepoArgs, cwd: &Path, problems: &mut Problems) -> Layer {
 
 /// `--auth auto|none|file:PATH`. Anything else may be a token, so it is not repeated.
 fn auth_flag(text: &str, cwd: &Path, layer: &mut Layer, problems: &mut Problems) {
-    let origin = Origin::Flag("--auth");
+    let origin = ValueOrigin::Flag("--auth");
     let mut set = |key: Key, text: &str| {
-        layer.extend(read_text(Spec::of(key), text, &origin, cwd, problems));
+        layer.extend(read_text(KeySpec::of(key), text, &origin, cwd, problems));
     };
     match text.trim() {
         mode @ ("auto" | "none") => set(Key::SecurityAuthMode, mode),
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn d022_auth_takes_a_source_never_a_token() {
         let (layer, problems) = flags(&["--auth", " none "]);
-        assert_eq!(layer[0].value, Value::Text("none".into()));
+        assert_eq!(layer[0].value, ConfigValue::Text("none".into()));
         assert!(problems.is_empty());
 
         let (layer, _) = flags(&["--auth", "file:secrets/tok"]);
-        assert_eq!(layer[0].value, Value::Text("file".into()));
-        assert_eq!(layer[1].value, Value::Text("/cwd/secrets/tok".into()));
+        assert_eq!(layer[0].value, ConfigValue::Text("file".into()));
+        assert_eq!(layer[1].value, ConfigValue::Text("/cwd/secrets/tok".into()));
 
         for token in ["s3cr3t-t0ken-value", "file:", "Bearer abc", ""] {
             let (layer, problems) = flags(&["--auth", token]);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn relative_paths_of_flags_start_at_the_current_folder() {
         let (layer, _) = flags(&["--tls-cert", "c.pem", "--tls-key", "/k.pem"]);
-        assert_eq!(layer[0].value, Value::Text("/cwd/c.pem".into()));
-        assert_eq!(layer[1].value, Value::Text("/k.pem".into()));
+        assert_eq!(layer[0].value, ConfigValue::Text("/cwd/c.pem".into()));
+        assert_eq!(layer[1].value, ConfigValue::Text("/k.pem".into()));
     }
 }

@@ -5,9 +5,9 @@
 use model::DocType;
 
 use super::error::{Problem, Problems};
-use super::keys::{Key, Spec};
-use super::options::Origin;
-use super::settings::{AudioMode, ImageMode, PdfMode, Provider, SttProvider};
+use super::keys::{Key, KeySpec};
+use super::options::ValueOrigin;
+use super::settings::{AudioMode, ImageMode, ModelProvider, PdfMode, SttProvider};
 use super::{ConfigError, Loaded};
 use crate::print::safe;
 use crate::secrets::SecretName;
@@ -37,8 +37,8 @@ pub(crate) fn preflight(
     for (key, provider) in
         [(Key::EmbedProvider, settings.models.embed), (Key::OcrProvider, settings.models.ocr)]
     {
-        if provider == Provider::Mistral {
-            let path = Spec::of(key).path;
+        if provider == ModelProvider::Mistral {
+            let path = KeySpec::of(key).path;
             require(loaded, SecretName::MistralApiKey, key, "")?;
             let message = format!("{path}: mistral is not available yet; use auto");
             problems.push(Problem::at(values.origin(key).clone(), message));
@@ -49,7 +49,7 @@ pub(crate) fn preflight(
         SttProvider::Mistral => SecretName::MistralSttApiKey,
         SttProvider::Elevenlabs => SecretName::ElevenlabsApiKey,
     };
-    let ocr = (settings.models.ocr != Provider::Builtin).then_some(SecretName::MistralApiKey);
+    let ocr = (settings.models.ocr != ModelProvider::Builtin).then_some(SecretName::MistralApiKey);
     let (pdf, images, audio) = (settings.ingest.pdf, settings.ingest.images, settings.ingest.audio);
     for (key, on, doc_type, what, name) in [
         (Key::IngestPdfMode, pdf == PdfMode::Ocr, DocType::Pdf, "PDF files", ocr),
@@ -69,7 +69,7 @@ pub(crate) fn preflight(
             DocType::Image => "images are listed but not read yet in this version",
             _ => "audio files are listed but not transcribed yet in this version",
         };
-        warnings.push(format!("{}: {}: {not_yet}", Spec::of(key).path, values.text(key)));
+        warnings.push(format!("{}: {}: {not_yet}", KeySpec::of(key).path, values.text(key)));
     }
     warnings.extend(unused(loaded));
     problems.into_result()?;
@@ -79,7 +79,7 @@ pub(crate) fn preflight(
 /// What was set for this run and has no effect: models that nothing will use, and payments while they are off.
 fn unused(loaded: &Loaded) -> Vec<String> {
     let (settings, values) = (&loaded.settings, &loaded.values);
-    let embeds = settings.models.embed == Provider::Mistral;
+    let embeds = settings.models.embed == ModelProvider::Mistral;
     [
         (Key::MistralEmbedTextModel, embeds, "embed.provider is not mistral, so the built-in table embeds"),
         (Key::MistralEmbedCodeModel, embeds, "embed.provider is not mistral, so the built-in table embeds"),
@@ -93,7 +93,9 @@ fn unused(loaded: &Loaded) -> Vec<String> {
     .chain(PAYMENT_DETAILS.map(|key| (key, values.text(Key::X402Mode) != "off", "x402.mode is off")))
     .filter(|(_, used, _)| !used)
     .filter_map(|(key, _, why)| match values.origin(key) {
-        origin @ (Origin::Flag(_) | Origin::Env { .. }) => Some(format!("{origin} has no effect: {why}")),
+        origin @ (ValueOrigin::Flag(_) | ValueOrigin::Env { .. }) => {
+            Some(format!("{origin} has no effect: {why}"))
+        }
         _ => None,
     })
     .collect()
@@ -105,11 +107,11 @@ fn require(loaded: &Loaded, name: SecretName, key: Key, what: &str) -> Result<()
         Ok(Some(_)) => Ok(()),
         Ok(None) => {
             let place = match loaded.values.origin(key) {
-                Origin::File { path, line } => format!(" ({}:{line})", safe(&path.to_string_lossy())),
+                ValueOrigin::File { path, line } => format!(" ({}:{line})", safe(&path.to_string_lossy())),
                 origin => format!(" ({origin})"),
             };
             let files = if what.is_empty() { String::new() } else { format!(", and there are {what}") };
-            let needed_by = format!("{}: {}{place}{files}", Spec::of(key).path, loaded.values.text(key));
+            let needed_by = format!("{}: {}{place}{files}", KeySpec::of(key).path, loaded.values.text(key));
             Err(ConfigError::MissingSecret { name, needed_by })
         }
         Err(error) => Err(ConfigError::one(error.to_string())),

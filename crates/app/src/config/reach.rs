@@ -2,9 +2,9 @@
 //! them without the user's word; `trust` asks this table.
 
 use super::combine::Values;
-use super::keys::{Key, Spec};
+use super::keys::{Key, KeySpec};
 use super::settings::Listen;
-use super::value::Value;
+use super::value::ConfigValue;
 
 /// In which direction a value of a key widens, compared with the value that would hold without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,38 +58,40 @@ impl Reach {
     }
 
     /// Whether `new` widens what `base` allows.
-    pub(crate) fn widens(self, spec: &Spec, base: &Values, new: &Value) -> bool {
+    pub(crate) fn widens(self, spec: &KeySpec, base: &Values, new: &ConfigValue) -> bool {
         let old = base.value(spec.key);
         match (self, old, new) {
             (_, old, new) if old == new => false,
             (Reach::Never | Reach::Reference, ..) => false,
-            (Reach::Larger, Value::Int(old), Value::Int(new)) => new > old,
-            (Reach::Larger, Value::Sizes(old), Value::Sizes(new)) => new
+            (Reach::Larger, ConfigValue::Int(old), ConfigValue::Int(new)) => new > old,
+            (Reach::Larger, ConfigValue::Sizes(old), ConfigValue::Sizes(new)) => new
                 .iter()
                 .any(|(doc_type, size)| size > old.get(doc_type).unwrap_or(&base.int(Key::IngestMaxFileMb))),
-            (Reach::LargerOrZero, Value::Int(old), Value::Int(new)) => *old != 0 && (*new == 0 || new > old),
-            (Reach::LargerOrZero, Value::Duration(old), Value::Duration(new)) => {
+            (Reach::LargerOrZero, ConfigValue::Int(old), ConfigValue::Int(new)) => {
+                *old != 0 && (*new == 0 || new > old)
+            }
+            (Reach::LargerOrZero, ConfigValue::Duration(old), ConfigValue::Duration(new)) => {
                 !old.is_zero() && (new.is_zero() || new > old)
             }
-            (Reach::True, _, Value::Bool(new)) => *new,
-            (Reach::False, _, Value::Bool(new)) => !*new,
-            (Reach::MoreItems, Value::List(old), Value::List(new)) => {
+            (Reach::True, _, ConfigValue::Bool(new)) => *new,
+            (Reach::False, _, ConfigValue::Bool(new)) => !*new,
+            (Reach::MoreItems, ConfigValue::List(old), ConfigValue::List(new)) => {
                 new.iter().any(|item| !old.iter().any(|known| known.eq_ignore_ascii_case(item)))
             }
-            (Reach::FewerItems, Value::List(old), Value::List(new)) => {
+            (Reach::FewerItems, ConfigValue::List(old), ConfigValue::List(new)) => {
                 old.iter().any(|item| !new.contains(item))
             }
-            (Reach::Exceptions, _, Value::List(new)) => {
+            (Reach::Exceptions, _, ConfigValue::List(new)) => {
                 new.iter().any(|item| item.trim_start().starts_with('!'))
             }
-            (Reach::Ranked(groups), Value::Text(old), Value::Text(new)) => {
+            (Reach::Ranked(groups), ConfigValue::Text(old), ConfigValue::Text(new)) => {
                 let rank = |text: &str| groups.iter().position(|group| group.contains(&text));
                 match (rank(old), rank(new)) {
                     (Some(old), Some(new)) => new > old,
                     _ => true,
                 }
             }
-            (Reach::Address, _, Value::Text(new)) => {
+            (Reach::Address, _, ConfigValue::Text(new)) => {
                 !Listen::parse(new).is_some_and(|listen| listen.is_loopback() && listen.port == 0)
             }
             // A change, or a value of a kind that the direction does not fit.
@@ -102,12 +104,12 @@ impl Reach {
 mod tests {
     use super::*;
     use crate::config::keys::TABLE;
-    use crate::config::options::{Origin, Setting};
+    use crate::config::options::{Setting, ValueOrigin};
 
     fn widens(key: Key, below: Option<&str>, new: &str) -> bool {
-        let spec = Spec::of(key);
-        let value = |text: &str| Value::parse(spec, text).unwrap();
-        let origin = Origin::Flag("--x");
+        let spec = KeySpec::of(key);
+        let value = |text: &str| ConfigValue::parse(spec, text).unwrap();
+        let origin = ValueOrigin::Flag("--x");
         let below = below.map(|text| Setting { key, value: value(text), origin });
         spec.reach.widens(spec, &Values::combine([below.into_iter().collect()]), &value(new))
     }

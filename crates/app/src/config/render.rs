@@ -6,9 +6,9 @@ use std::io;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::keys::{Key, Kind, Spec, TABLE};
-use super::options::Origin;
-use super::value::{Value, format_duration};
+use super::keys::{Key, KeyKind, KeySpec, TABLE};
+use super::options::ValueOrigin;
+use super::value::{ConfigValue, format_duration};
 use super::{Loaded, files};
 use crate::print::{is_unsafe, safe};
 use crate::secrets::token::TokenSource;
@@ -53,7 +53,7 @@ pub(crate) fn json(loaded: &Loaded) -> Json {
     let (mut origins, mut widens) = (Map::new(), Map::new());
     for spec in TABLE {
         let value = match loaded.values.value(spec.key) {
-            Value::Secret(_) => json!(shown_secret(loaded, spec.key).map_or("", |_| MASK)),
+            ConfigValue::Secret(_) => json!(shown_secret(loaded, spec.key).map_or("", |_| MASK)),
             value => value_json(value),
         };
         let mut section = &mut config;
@@ -81,15 +81,17 @@ pub(crate) fn json(loaded: &Loaded) -> Json {
     })
 }
 
-fn value_json(value: &Value) -> Json {
+fn value_json(value: &ConfigValue) -> Json {
     match value {
-        Value::Bool(value) => json!(value),
-        Value::Int(value) => json!(value),
-        Value::Text(text) => json!(text),
-        Value::List(items) => json!(items),
-        Value::Duration(duration) => json!(format_duration(*duration)),
-        Value::Sizes(sizes) => sizes.iter().map(|(name, size)| (name.to_string(), json!(size))).collect(),
-        Value::Secret(secret) => json!(secret.as_ref().map_or("", |_| MASK)),
+        ConfigValue::Bool(value) => json!(value),
+        ConfigValue::Int(value) => json!(value),
+        ConfigValue::Text(text) => json!(text),
+        ConfigValue::List(items) => json!(items),
+        ConfigValue::Duration(duration) => json!(format_duration(*duration)),
+        ConfigValue::Sizes(sizes) => {
+            sizes.iter().map(|(name, size)| (name.to_string(), json!(size))).collect()
+        }
+        ConfigValue::Secret(secret) => json!(secret.as_ref().map_or("", |_| MASK)),
     }
 }
 
@@ -140,7 +142,7 @@ pub(crate) fn template() -> String {
         text.push_str(&format!("{indent}# {}{}\n", spec.doc.trim(), choices(spec)));
         let lines = match reference(spec.key) {
             Some(variable) => vec![format!("{name}: ${{{variable}}}")],
-            None => entry(name, &Value::preset(spec)),
+            None => entry(name, &ConfigValue::preset(spec)),
         };
         for line in lines {
             text.push_str(&format!("{indent}#{line}\n"));
@@ -149,8 +151,8 @@ pub(crate) fn template() -> String {
     text
 }
 
-/// One YAML line per key of a section path, for telling somebody what to add by hand.
-pub(crate) fn entry_for(path: &str, value: &Value) -> String {
+/// One YAML line per key of a section path, to tell the user what to add by hand.
+pub(crate) fn entry_for(path: &str, value: &ConfigValue) -> String {
     let (sections, name) = sections_of(path);
     let mut text = String::new();
     for (depth, section) in sections.iter().enumerate() {
@@ -198,7 +200,7 @@ pub(crate) fn reference_json() -> Json {
             json!({
                 "key": spec.path,
                 "expected": spec.expected(),
-                "default": value_json(&Value::preset(spec)),
+                "default": value_json(&ConfigValue::preset(spec)),
                 "widens": spec.reach.text(),
                 "environment": spec.env_names().collect::<Vec<_>>(),
                 "flag": spec.flag.first(),
@@ -246,29 +248,31 @@ addresses, payments. Such a key counts once you have said so, and until then the
 - `--trust-config` lets the file count for one run, and so does naming it with `--config FILE`.
 ";
 
-struct Line {
+struct PrintedLine {
     text: String,
     /// Where the value comes from and which values widen; present on the line that names a key.
     origin: Option<(String, String)>,
 }
 
-fn lines(loaded: &Loaded) -> Vec<Line> {
+fn lines(loaded: &Loaded) -> Vec<PrintedLine> {
     let mut lines = Vec::new();
     let mut open: Vec<&str> = Vec::new();
     for spec in TABLE {
         let (sections, name) = sections_of(spec.path);
         headers(&mut open, &sections, |depth, header| {
-            lines.push(Line { text: format!("{}{header}:", "  ".repeat(depth)), origin: None });
+            lines.push(PrintedLine { text: format!("{}{header}:", "  ".repeat(depth)), origin: None });
         });
         let value = match loaded.values.value(spec.key) {
-            Value::Secret(_) => Value::Text(shown_secret(loaded, spec.key).map_or("", |_| MASK).to_string()),
+            ConfigValue::Secret(_) => {
+                ConfigValue::Text(shown_secret(loaded, spec.key).map_or("", |_| MASK).to_string())
+            }
             value => value.clone(),
         };
         let indent = "  ".repeat(sections.len());
         for (at, line) in entry(name, &value).into_iter().enumerate() {
             let origin =
                 (at == 0).then(|| (safe(&origin_text(loaded, spec)).into_owned(), spec.reach.text()));
-            lines.push(Line { text: format!("{indent}{line}"), origin });
+            lines.push(PrintedLine { text: format!("{indent}{line}"), origin });
         }
     }
     lines
@@ -290,28 +294,28 @@ fn headers<'a>(open: &mut Vec<&'a str>, sections: &[&'a str], mut emit: impl FnM
 }
 
 /// The lines of one key, not indented.
-fn entry(name: &str, value: &Value) -> Vec<String> {
+fn entry(name: &str, value: &ConfigValue) -> Vec<String> {
     match value {
-        Value::Bool(value) => vec![format!("{name}: {value}")],
-        Value::Int(value) => vec![format!("{name}: {value}")],
-        Value::Duration(duration) => vec![format!("{name}: \"{}\"", format_duration(*duration))],
-        Value::Text(text) => text_entry(name, text),
-        Value::List(items) if items.is_empty() => vec![format!("{name}: []")],
+        ConfigValue::Bool(value) => vec![format!("{name}: {value}")],
+        ConfigValue::Int(value) => vec![format!("{name}: {value}")],
+        ConfigValue::Duration(duration) => vec![format!("{name}: \"{}\"", format_duration(*duration))],
+        ConfigValue::Text(text) => text_entry(name, text),
+        ConfigValue::List(items) if items.is_empty() => vec![format!("{name}: []")],
         // A long list on one line: nobody reads it item by item, and readers of YAML bound the comments in a row.
-        Value::List(items) if items.len() > LONG_LIST => {
+        ConfigValue::List(items) if items.len() > LONG_LIST => {
             let items: Vec<String> = items.iter().map(|item| serde_json::json!(item).to_string()).collect();
             vec![format!("{name}: [{}]", items.join(", "))]
         }
-        Value::List(items) => {
+        ConfigValue::List(items) => {
             let items = items.iter().map(|item| format!("  - {}", scalar(item)));
             std::iter::once(format!("{name}:")).chain(items).collect()
         }
-        Value::Sizes(sizes) if sizes.is_empty() => vec![format!("{name}: {{}}")],
-        Value::Sizes(sizes) => {
+        ConfigValue::Sizes(sizes) if sizes.is_empty() => vec![format!("{name}: {{}}")],
+        ConfigValue::Sizes(sizes) => {
             let items = sizes.iter().map(|(doc_type, size)| format!("  {doc_type}: {size}"));
             std::iter::once(format!("{name}:")).chain(items).collect()
         }
-        Value::Secret(_) => vec![format!("{name}: \"{MASK}\"")],
+        ConfigValue::Secret(_) => vec![format!("{name}: \"{MASK}\"")],
     }
 }
 
@@ -355,7 +359,7 @@ pub(crate) fn scalar(text: &str) -> String {
     quoted
 }
 
-fn origin_text(loaded: &Loaded, spec: &Spec) -> String {
+fn origin_text(loaded: &Loaded, spec: &KeySpec) -> String {
     if let Some(found) = shown_secret(loaded, spec.key) {
         return match found.source {
             SecretSource::Env { name } => format!("env {name}"),
@@ -364,7 +368,7 @@ fn origin_text(loaded: &Loaded, spec: &Spec) -> String {
             SecretSource::Session => "session".into(),
         };
     }
-    let origins: Vec<String> = loaded.values.origins(spec.key).iter().map(Origin::to_string).collect();
+    let origins: Vec<String> = loaded.values.origins(spec.key).iter().map(ValueOrigin::to_string).collect();
     origins.join(" + ")
 }
 
@@ -388,32 +392,34 @@ pub(super) fn reference(key: Key) -> Option<&'static str> {
 }
 
 /// A value on one line.
-pub(super) fn inline(value: &Value) -> String {
+pub(super) fn inline(value: &ConfigValue) -> String {
     match value {
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Duration(duration) => format_duration(*duration),
-        Value::Text(text) => text.trim_end().replace('\n', " "),
-        Value::List(items) => items.join(", "),
-        Value::Sizes(sizes) => {
+        ConfigValue::Bool(value) => value.to_string(),
+        ConfigValue::Int(value) => value.to_string(),
+        ConfigValue::Duration(duration) => format_duration(*duration),
+        ConfigValue::Text(text) => text.trim_end().replace('\n', " "),
+        ConfigValue::List(items) => items.join(", "),
+        ConfigValue::Sizes(sizes) => {
             let sizes: Vec<String> = sizes.iter().map(|(name, size)| format!("{name}: {size}")).collect();
             sizes.join(", ")
         }
-        Value::Secret(_) => MASK.into(),
+        ConfigValue::Secret(_) => MASK.into(),
     }
 }
 
-fn preset_inline(spec: &Spec) -> String {
-    let text = match Value::preset(spec) {
-        Value::Secret(_) => reference(spec.key).map_or(String::new(), |variable| format!("${{{variable}}}")),
+fn preset_inline(spec: &KeySpec) -> String {
+    let text = match ConfigValue::preset(spec) {
+        ConfigValue::Secret(_) => {
+            reference(spec.key).map_or(String::new(), |variable| format!("${{{variable}}}"))
+        }
         value => inline(&value),
     };
     if text.is_empty() { String::new() } else { format!("`{text}`") }
 }
 
-fn choices(spec: &Spec) -> String {
+fn choices(spec: &KeySpec) -> String {
     match spec.kind {
-        Kind::Choice(choices) if choices.len() > 1 && spec.key != Key::SecretsFileMode => {
+        KeyKind::Choice(choices) if choices.len() > 1 && spec.key != Key::SecretsFileMode => {
             format!(" ({})", choices.join("|"))
         }
         _ => String::new(),
@@ -444,9 +450,9 @@ mod tests {
     }
 
     fn assert_same(one: &Values, other: &Values) {
-        for spec in TABLE.iter().filter(|spec| spec.kind != Kind::Secret) {
+        for spec in TABLE.iter().filter(|spec| spec.kind != KeyKind::Secret) {
             // A path is anchored at the folder of the file it is read from.
-            if spec.kind != Kind::Path {
+            if spec.kind != KeyKind::Path {
                 assert_eq!(one.value(spec.key), other.value(spec.key), "{}", spec.path);
             }
         }
@@ -470,7 +476,7 @@ mod tests {
             .collect();
         let values = read(&uncommented);
         assert_same(&values, &Values::combine([]));
-        for spec in TABLE.iter().filter(|spec| spec.kind != Kind::Secret) {
+        for spec in TABLE.iter().filter(|spec| spec.kind != KeyKind::Secret) {
             assert!(values.is_explicit(spec.key), "{} is missing", spec.path);
         }
     }

@@ -10,16 +10,16 @@ use toml::de::{DeTable, DeValue};
 use super::ReadFile;
 use super::error::{Problem, Problems};
 use super::files;
-use super::keys::{Kind, Spec, TABLE};
+use super::keys::{KeyKind, KeySpec, TABLE};
 use super::nearest::nearest;
-use super::options::{Layer, Origin, Setting, anchored};
-use super::trust::FoundFile;
-use super::value::Value;
+use super::options::{Layer, Setting, ValueOrigin, anchored};
+use super::trust::UnnamedFile;
+use super::value::ConfigValue;
 use crate::print::safe;
 
 pub(crate) const FILE_NAME: &str = "repo_mcp.toml";
 
-/// The sections of the file stand below this one of ours.
+/// The section of our own keys that the sections of this file belong to.
 const PREFIX: &str = "repo.";
 
 /// Every key that the file sets; nothing where there is none.
@@ -34,7 +34,7 @@ pub(super) fn read(root: &Path, problems: &mut Problems) -> ReadFile {
             return ReadFile::default();
         }
     };
-    let mut reader = Reader { path: &path, text: &text, root, problems, layer: Layer::new() };
+    let mut reader = TomlReader { path: &path, text: &text, root, problems, layer: Layer::new() };
     match DeTable::parse(&text) {
         Ok(table) => reader.section("", table.get_ref()),
         Err(error) => {
@@ -42,10 +42,10 @@ pub(super) fn read(root: &Path, problems: &mut Problems) -> ReadFile {
             reader.problem(at, format!("not TOML: {}", safe(error.message())));
         }
     }
-    ReadFile { layer: reader.layer, file: Some(FoundFile::new(&path, &text)), references: Vec::new() }
+    ReadFile { layer: reader.layer, file: Some(UnnamedFile::new(&path, &text)), references: Vec::new() }
 }
 
-struct Reader<'a> {
+struct TomlReader<'a> {
     path: &'a Path,
     text: &'a str,
     root: &'a Path,
@@ -53,7 +53,7 @@ struct Reader<'a> {
     layer: Layer,
 }
 
-impl Reader<'_> {
+impl TomlReader<'_> {
     fn section(&mut self, prefix: &str, table: &DeTable<'_>) {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);
@@ -74,7 +74,7 @@ impl Reader<'_> {
         }
         // The specification's reserved name for it.
         let known = if key == "embeddings.enabled" { "semantic.enabled" } else { key };
-        let Some(spec) = Spec::find(&format!("{PREFIX}{known}")) else {
+        let Some(spec) = KeySpec::find(&format!("{PREFIX}{known}")) else {
             let names = TABLE.iter().filter_map(|spec| spec.path.strip_prefix(PREFIX));
             let hint = nearest(known, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
             return self.problem(at, format!("unknown key {}{hint}", safe(key)));
@@ -93,28 +93,28 @@ impl Reader<'_> {
         self.problems.push(Problem::at(self.origin(at), message));
     }
 
-    fn origin(&self, at: usize) -> Origin {
+    fn origin(&self, at: usize) -> ValueOrigin {
         let before = self.text.get(..at).unwrap_or(self.text);
-        Origin::File { path: self.path.to_owned(), line: before.matches('\n').count() as u32 + 1 }
+        ValueOrigin::File { path: self.path.to_owned(), line: before.matches('\n').count() as u32 + 1 }
     }
 }
 
 /// A value of the type that the key wants; TOML has types of its own, so a text is no number.
-fn typed(spec: &Spec, value: &DeValue<'_>) -> Option<Value> {
+fn typed(spec: &KeySpec, value: &DeValue<'_>) -> Option<ConfigValue> {
     match (spec.kind, value) {
-        (Kind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
-        (Kind::Int { .. }, DeValue::Integer(number)) if number.radix() == 10 => {
-            Value::parse(spec, number.as_str()).ok()
+        (KeyKind::Bool, DeValue::Boolean(value)) => Some(ConfigValue::Bool(*value)),
+        (KeyKind::Int { .. }, DeValue::Integer(number)) if number.radix() == 10 => {
+            ConfigValue::parse(spec, number.as_str()).ok()
         }
-        (Kind::Path | Kind::Text, DeValue::String(text)) => Value::parse(spec, text).ok(),
-        (Kind::List, DeValue::Array(items)) => items
+        (KeyKind::Path | KeyKind::Text, DeValue::String(text)) => ConfigValue::parse(spec, text).ok(),
+        (KeyKind::List, DeValue::Array(items)) => items
             .iter()
             .map(|item| match item.get_ref() {
                 DeValue::String(text) => Some(text.to_string()),
                 _ => None,
             })
             .collect::<Option<Vec<String>>>()
-            .map(Value::List),
+            .map(ConfigValue::List),
         _ => None,
     }
 }
@@ -144,9 +144,9 @@ mod tests {
         assert_eq!(
             values,
             [
-                (Key::RepoMaxOpenLines, Value::Int(100)),
-                (Key::RepoIncludeExtensions, Value::List(vec![".py".into()])),
-                (Key::RepoPythonEnabled, Value::Bool(false)),
+                (Key::RepoMaxOpenLines, ConfigValue::Int(100)),
+                (Key::RepoIncludeExtensions, ConfigValue::List(vec![".py".into()])),
+                (Key::RepoPythonEnabled, ConfigValue::Bool(false)),
             ]
         );
     }

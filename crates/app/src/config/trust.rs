@@ -9,26 +9,26 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::combine::Values;
-use super::keys::{Key, Kind, Spec};
-use super::options::{Layer, Origin, anchored};
+use super::keys::{Key, KeyKind, KeySpec};
+use super::options::{Layer, ValueOrigin, anchored};
 use super::reach::Reach;
 use super::render;
 use super::trust_store::TrustStore;
-use super::value::Value;
-use super::yaml::Reference;
+use super::value::ConfigValue;
+use super::yaml::VariableReference;
 use crate::print::safe;
 
 /// A found file that asks for more than it may.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Untrusted {
-    pub file: FoundFile,
+    pub file: UnnamedFile,
     /// In the order of the file; at least one.
     pub wishes: Vec<Wish>,
 }
 
-/// A file that nobody named, as it was read.
+/// A file that was found without being named on the command line, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FoundFile {
+pub(crate) struct UnnamedFile {
     pub path: PathBuf,
     /// Of the text that was read, so that what is trusted is what was looked at.
     pub digest: String,
@@ -39,13 +39,13 @@ pub(crate) struct FoundFile {
 pub(crate) struct Wish {
     pub key: Key,
     pub line: u32,
-    pub value: Value,
+    pub value: ConfigValue,
     /// The variable of the shell that it would read, where that is what widens.
     pub variable: Option<String>,
 }
 
 impl Wish {
-    /// With the value that the file wants, for whoever is to agree.
+    /// With the value that the file wants, for the user who is asked to agree.
     pub(crate) fn shown(&self) -> String {
         format!("{self}: {}", safe(&render::inline(&self.value)))
     }
@@ -53,7 +53,7 @@ impl Wish {
 
 impl fmt::Display for Wish {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (line {}", Spec::of(self.key).path, self.line)?;
+        write!(f, "{} (line {}", KeySpec::of(self.key).path, self.line)?;
         if let Some(variable) = &self.variable {
             write!(f, ", reads the variable {}", safe(variable))?;
         }
@@ -85,9 +85,9 @@ impl Untrusted {
     }
 }
 
-impl FoundFile {
-    pub(crate) fn new(path: &Path, text: &str) -> FoundFile {
-        FoundFile { path: path.into(), digest: blake3::hash(text.as_bytes()).to_hex().to_string() }
+impl UnnamedFile {
+    pub(crate) fn new(path: &Path, text: &str) -> UnnamedFile {
+        UnnamedFile { path: path.into(), digest: blake3::hash(text.as_bytes()).to_hex().to_string() }
     }
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    pub(crate) fn covers(&self, file: &FoundFile) -> bool {
+    pub(crate) fn covers(&self, file: &UnnamedFile) -> bool {
         self.all || self.store.holds(file)
     }
 }
@@ -109,31 +109,32 @@ impl Trust {
 pub(crate) fn wishes(
     base: &Values,
     layer: &Layer,
-    references: &[Reference],
+    references: &[VariableReference],
     stronger: &[&Layer],
 ) -> Vec<Wish> {
     let overruled = |key: Key| {
-        !Spec::of(key).adds() && stronger.iter().any(|layer| layer.iter().any(|setting| setting.key == key))
+        !KeySpec::of(key).adds()
+            && stronger.iter().any(|layer| layer.iter().any(|setting| setting.key == key))
     };
     let mut wishes = Vec::new();
     for setting in layer.iter().filter(|setting| !overruled(setting.key)) {
-        let spec = Spec::of(setting.key);
-        let Origin::File { path, line } = &setting.origin else { continue };
+        let spec = KeySpec::of(setting.key);
+        let ValueOrigin::File { path, line } = &setting.origin else { continue };
         let folder = path.parent().unwrap_or(Path::new("/"));
-        let spells_the_default = setting.value == anchored(spec, Value::preset(spec), folder)
-            && base.origin(setting.key) == &Origin::Default;
+        let spells_the_default = setting.value == anchored(spec, ConfigValue::preset(spec), folder)
+            && base.origin(setting.key) == &ValueOrigin::Default;
         if !spells_the_default && spec.reach.widens(spec, base, &setting.value) {
             wishes.push(Wish { key: setting.key, line: *line, value: setting.value.clone(), variable: None });
         }
     }
     for reference in references.iter().filter(|reference| !overruled(reference.key)) {
-        let spec = Spec::of(reference.key);
+        let spec = KeySpec::of(reference.key);
         let known = wishes.iter().any(|wish| wish.key == reference.key);
         let is_own_reference = spec.reach == Reach::Reference && is_own(spec, &reference.variable);
         if !known && !is_own_reference {
             let (line, variable) = (reference.line, Some(reference.variable.clone()));
             // Its value is the variable's, which is nothing to show.
-            let value = Value::Text("${…}".into());
+            let value = ConfigValue::Text("${…}".into());
             wishes.push(Wish { key: reference.key, line, value, variable });
         }
     }
@@ -142,12 +143,12 @@ pub(crate) fn wishes(
 }
 
 /// Whether a variable is where this provider's key is looked for anyway.
-fn is_own(spec: &Spec, variable: &str) -> bool {
-    spec.kind == Kind::Secret
+fn is_own(spec: &KeySpec, variable: &str) -> bool {
+    spec.kind == KeyKind::Secret
         && (spec.env_names().any(|name| name == variable) || render::reference(spec.key) == Some(variable))
 }
 
-/// A word that a shell takes as it stands.
+/// A word that a shell takes without quotes.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@".contains(c);
     if text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }

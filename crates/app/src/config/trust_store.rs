@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files;
-use super::trust::FoundFile;
+use super::trust::UnnamedFile;
 use crate::print::safe;
 
 /// Its name in the user's configuration directory.
@@ -62,7 +62,7 @@ impl TrustStore {
         TrustStore { path: Some(path), files }
     }
 
-    pub(crate) fn holds(&self, file: &FoundFile) -> bool {
+    pub(crate) fn holds(&self, file: &UnnamedFile) -> bool {
         self.files.get(&file.path).is_some_and(|digest| *digest == file.digest)
     }
 
@@ -71,7 +71,7 @@ impl TrustStore {
         &self.files
     }
 
-    pub(crate) fn add(&mut self, file: &FoundFile) -> io::Result<()> {
+    pub(crate) fn add(&mut self, file: &UnnamedFile) -> io::Result<()> {
         self.files.insert(file.path.clone(), file.digest.clone());
         self.write()
     }
@@ -110,12 +110,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("config/dir2mcp");
         let mut warnings = Vec::new();
-        let file = FoundFile::new(Path::new("/r/.dir2mcp.yaml"), "one");
+        let file = UnnamedFile::new(Path::new("/r/.dir2mcp.yaml"), "one");
         TrustStore::read(Some(&folder), &mut warnings).add(&file).unwrap();
         let mut store = TrustStore::read(Some(&folder), &mut warnings);
         assert!(store.holds(&file));
-        assert!(!store.holds(&FoundFile::new(&file.path, "two")));
-        assert!(!store.holds(&FoundFile::new(Path::new("/s/.dir2mcp.yaml"), "one")));
+        assert!(!store.holds(&UnnamedFile::new(&file.path, "two")));
+        assert!(!store.holds(&UnnamedFile::new(Path::new("/s/.dir2mcp.yaml"), "one")));
         let path = folder.join(FILE_NAME);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(store.remove(&file.path).unwrap() && !store.remove(&file.path).unwrap());
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_list_that_others_may_write_or_that_is_broken_counts_for_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let file = FoundFile::new(Path::new("/r/.dir2mcp.yaml"), "one");
+        let file = UnnamedFile::new(Path::new("/r/.dir2mcp.yaml"), "one");
         let path = dir.path().join(FILE_NAME);
         TrustStore::read(Some(dir.path()), &mut Vec::new()).add(&file).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();

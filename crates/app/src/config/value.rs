@@ -6,92 +6,97 @@ use std::time::Duration;
 
 use model::DocType;
 
-use super::keys::{Kind, Preset, Spec};
+use super::keys::{KeyKind, KeySpec, Preset};
 use crate::print::safe;
 use crate::secrets::Secret;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum ConfigValue {
     Bool(bool),
     Int(u64),
     Text(String),
     List(Vec<String>),
     Duration(Duration),
     Sizes(BTreeMap<DocType, u64>),
-    Secret(Option<Credential>),
+    Secret(Option<ConfiguredSecret>),
 }
 
 /// A secret that the environment or the file holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Credential {
+pub(crate) struct ConfiguredSecret {
     pub secret: Secret,
     /// The variable that a `${NAME}` in the file stood for.
     pub variable: Option<String>,
 }
 
-impl Value {
-    pub(crate) fn preset(spec: &Spec) -> Value {
+impl ConfigValue {
+    pub(crate) fn preset(spec: &KeySpec) -> ConfigValue {
         match (spec.preset, spec.kind) {
-            (Preset::Bool(value), _) => Value::Bool(value),
-            (Preset::Int(value), _) => Value::Int(value),
-            (Preset::Text(text), Kind::Duration) => {
-                Value::Duration(parse_duration(text).expect("the table's durations are valid"))
+            (Preset::Bool(value), _) => ConfigValue::Bool(value),
+            (Preset::Int(value), _) => ConfigValue::Int(value),
+            (Preset::Text(text), KeyKind::Duration) => {
+                ConfigValue::Duration(parse_duration(text).expect("the table's durations are valid"))
             }
-            (Preset::Text(text), _) => Value::Text(text.into()),
-            (Preset::List(items), _) => Value::List(items.iter().map(|item| item.to_string()).collect()),
-            (Preset::PathExcludes, _) => Value::List(policy::default_path_excludes()),
-            (Preset::IncludeExtensions, _) => Value::List(contracts::repo::default_include_extensions()),
-            (Preset::ExcludeGlobs, _) => Value::List(contracts::repo::default_exclude_globs()),
-            (Preset::Empty, Kind::Secret) => Value::Secret(None),
-            (Preset::Empty, _) => Value::Sizes(BTreeMap::new()),
+            (Preset::Text(text), _) => ConfigValue::Text(text.into()),
+            (Preset::List(items), _) => {
+                ConfigValue::List(items.iter().map(|item| item.to_string()).collect())
+            }
+            (Preset::PathExcludes, _) => ConfigValue::List(policy::default_path_excludes()),
+            (Preset::IncludeExtensions, _) => {
+                ConfigValue::List(contracts::repo::default_include_extensions())
+            }
+            (Preset::ExcludeGlobs, _) => ConfigValue::List(contracts::repo::default_exclude_globs()),
+            (Preset::Empty, KeyKind::Secret) => ConfigValue::Secret(None),
+            (Preset::Empty, _) => ConfigValue::Sizes(BTreeMap::new()),
         }
     }
 
     /// Reads the text of a variable, a flag or a scalar of the file.
-    pub(crate) fn parse(spec: &Spec, text: &str) -> Result<Value, WrongValue> {
-        let wrong = || WrongValue { expected: spec.expected(), found: Found::text(spec, text) };
+    pub(crate) fn parse(spec: &KeySpec, text: &str) -> Result<ConfigValue, WrongValue> {
+        let wrong = || WrongValue { expected: spec.expected(), found: FoundValue::text(spec, text) };
         let trimmed = text.trim();
         Ok(match spec.kind {
-            Kind::Bool => match trimmed.to_ascii_lowercase().as_str() {
-                "true" | "yes" | "on" | "1" | "y" | "t" => Value::Bool(true),
-                "false" | "no" | "off" | "0" | "n" | "f" => Value::Bool(false),
+            KeyKind::Bool => match trimmed.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" | "y" | "t" => ConfigValue::Bool(true),
+                "false" | "no" | "off" | "0" | "n" | "f" => ConfigValue::Bool(false),
                 _ => return Err(wrong()),
             },
-            Kind::Int { min, max } => {
+            KeyKind::Int { min, max } => {
                 let number: u64 = trimmed.parse().map_err(|_| wrong())?;
                 if !(min..=max).contains(&number) {
                     return Err(wrong());
                 }
-                Value::Int(number)
+                ConfigValue::Int(number)
             }
             // A prompt keeps its line ends; nothing else has use for blanks around it.
-            Kind::Text if spec.path == "rag.system_prompt" => Value::Text(text.into()),
-            Kind::Text | Kind::Path => Value::Text(trimmed.into()),
-            Kind::Choice(choices) => {
+            KeyKind::Text if spec.path == "rag.system_prompt" => ConfigValue::Text(text.into()),
+            KeyKind::Text | KeyKind::Path => ConfigValue::Text(trimmed.into()),
+            KeyKind::Choice(choices) => {
                 let choice = choices.iter().find(|choice| choice.eq_ignore_ascii_case(trimmed));
-                Value::Text(choice.ok_or_else(wrong)?.to_string())
+                ConfigValue::Text(choice.ok_or_else(wrong)?.to_string())
             }
-            Kind::List | Kind::Paths => Value::List(
+            KeyKind::List | KeyKind::Paths => ConfigValue::List(
                 trimmed.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Into::into).collect(),
             ),
-            Kind::Duration => Value::Duration(parse_duration(trimmed).ok_or_else(wrong)?),
-            Kind::Sizes => {
+            KeyKind::Duration => ConfigValue::Duration(parse_duration(trimmed).ok_or_else(wrong)?),
+            KeyKind::Sizes => {
                 let mut sizes = BTreeMap::new();
                 for pair in trimmed.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
                     let (name, number) = pair.split_once('=').ok_or_else(wrong)?;
                     let (doc_type, size) = size_entry(name, number).ok_or_else(wrong)?;
                     sizes.insert(doc_type, size);
                 }
-                Value::Sizes(sizes)
+                ConfigValue::Sizes(sizes)
             }
-            Kind::Secret => Value::Secret(
-                (!trimmed.is_empty()).then(|| Credential { secret: Secret::new(trimmed), variable: None }),
+            KeyKind::Secret => ConfigValue::Secret(
+                (!trimmed.is_empty())
+                    .then(|| ConfiguredSecret { secret: Secret::new(trimmed), variable: None }),
             ),
         })
     }
 }
 
-/// One `type: megabytes` pair of a [`Kind::Sizes`] key.
+/// One `type: megabytes` pair of a [`KeyKind::Sizes`] key.
 pub(crate) fn size_entry(name: &str, number: &str) -> Option<(DocType, u64)> {
     let doc_type = DocType::parse(name.trim())?;
     let size = number.trim().parse().ok().filter(|size| (1..=16_384).contains(size))?;
@@ -102,7 +107,7 @@ pub(crate) fn size_entry(name: &str, number: &str) -> Option<(DocType, u64)> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WrongValue {
     pub expected: String,
-    pub found: Found,
+    pub found: FoundValue,
 }
 
 impl fmt::Display for WrongValue {
@@ -111,9 +116,9 @@ impl fmt::Display for WrongValue {
     }
 }
 
-/// What stood there instead.
+/// What the file or the variable held instead of a valid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FoundValue {
     Quoted(String),
     /// A long text, or one where a secret belongs: somebody may have pasted a key into the wrong place.
     Withheld {
@@ -122,23 +127,23 @@ pub(crate) enum Found {
     Structure(&'static str),
 }
 
-impl Found {
-    pub(crate) fn text(spec: &Spec, text: &str) -> Found {
+impl FoundValue {
+    pub(crate) fn text(spec: &KeySpec, text: &str) -> FoundValue {
         let characters = text.chars().count();
-        if characters > 16 || spec.kind == Kind::Secret {
-            Found::Withheld { characters }
+        if characters > 16 || spec.kind == KeyKind::Secret {
+            FoundValue::Withheld { characters }
         } else {
-            Found::Quoted(text.into())
+            FoundValue::Quoted(text.into())
         }
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Found::Quoted(text) => write!(f, "\"{}\"", safe(text)),
-            Found::Withheld { characters } => write!(f, "a text of {characters} characters"),
-            Found::Structure(what) => f.write_str(what),
+            FoundValue::Quoted(text) => write!(f, "\"{}\"", safe(text)),
+            FoundValue::Withheld { characters } => write!(f, "a text of {characters} characters"),
+            FoundValue::Structure(what) => f.write_str(what),
         }
     }
 }
@@ -188,8 +193,8 @@ mod tests {
     use super::*;
     use crate::config::keys::{Key, TABLE};
 
-    fn parse(key: Key, text: &str) -> Result<Value, String> {
-        Value::parse(Spec::of(key), text).map_err(|wrong| wrong.to_string())
+    fn parse(key: Key, text: &str) -> Result<ConfigValue, String> {
+        ConfigValue::parse(KeySpec::of(key), text).map_err(|wrong| wrong.to_string())
     }
 
     #[test]
@@ -217,18 +222,18 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,40}") {
             for spec in TABLE {
-                let _ = Value::parse(spec, &text);
+                let _ = ConfigValue::parse(spec, &text);
             }
         }
     }
 
     #[test]
     fn kinds_are_read() {
-        assert_eq!(parse(Key::IngestGitignore, " no "), Ok(Value::Bool(false)));
-        assert_eq!(parse(Key::X402Mode, "REQUIRED"), Ok(Value::Text("required".into())));
-        assert_eq!(parse(Key::ServerTools, "a, b,,"), Ok(Value::List(vec!["a".into(), "b".into()])));
+        assert_eq!(parse(Key::IngestGitignore, " no "), Ok(ConfigValue::Bool(false)));
+        assert_eq!(parse(Key::X402Mode, "REQUIRED"), Ok(ConfigValue::Text("required".into())));
+        assert_eq!(parse(Key::ServerTools, "a, b,,"), Ok(ConfigValue::List(vec!["a".into(), "b".into()])));
         let sizes = BTreeMap::from([(DocType::Pdf, 50), (DocType::Image, 10)]);
-        assert_eq!(parse(Key::IngestMaxFileMbByType, "pdf=50, image=10"), Ok(Value::Sizes(sizes)));
+        assert_eq!(parse(Key::IngestMaxFileMbByType, "pdf=50, image=10"), Ok(ConfigValue::Sizes(sizes)));
     }
 
     #[test]
@@ -254,12 +259,12 @@ mod tests {
     #[test]
     fn presets_satisfy_their_own_kind() {
         for spec in TABLE {
-            match Value::preset(spec) {
-                Value::Text(text) => {
-                    assert_eq!(Value::parse(spec, &text), Ok(Value::Text(text)), "{}", spec.path)
+            match ConfigValue::preset(spec) {
+                ConfigValue::Text(text) => {
+                    assert_eq!(ConfigValue::parse(spec, &text), Ok(ConfigValue::Text(text)), "{}", spec.path)
                 }
-                Value::Int(number) => {
-                    assert_eq!(Value::parse(spec, &number.to_string()), Ok(Value::Int(number)))
+                ConfigValue::Int(number) => {
+                    assert_eq!(ConfigValue::parse(spec, &number.to_string()), Ok(ConfigValue::Int(number)))
                 }
                 _ => {}
             }

@@ -9,20 +9,20 @@ use serde_saphyr::Spanned;
 
 use super::env::Environment;
 use super::error::{Problem, Problems};
-use super::keys::{Key, Kind, Spec, TABLE};
+use super::keys::{Key, KeyKind, KeySpec, TABLE};
 use super::nearest::nearest;
-use super::options::{Layer, Origin, Setting, anchored};
-use super::value::{Credential, Found, Value, WrongValue, size_entry};
+use super::options::{Layer, Setting, ValueOrigin, anchored};
+use super::value::{ConfigValue, ConfiguredSecret, FoundValue, WrongValue, size_entry};
 use super::yaml_words;
 use crate::print::safe;
 
 /// A YAML value whose scalars stay text: the key, not the spelling, decides what they mean.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum YamlNode {
     Null,
     Scalar(String),
-    List(Vec<Spanned<Node>>),
-    Map(Vec<(Spanned<String>, Spanned<Node>)>),
+    List(Vec<Spanned<YamlNode>>),
+    Map(Vec<(Spanned<String>, Spanned<YamlNode>)>),
 }
 
 /// Why the text is not YAML.
@@ -33,14 +33,14 @@ pub(crate) struct SyntaxError {
 }
 
 /// Reads YAML. `on` and `off` stay words: several keys take them as choices.
-pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
+pub(crate) fn parse(text: &str) -> Result<YamlNode, SyntaxError> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
         // A quoted line of the file could hold a key.
         with_snippet: false,
     };
-    match serde_saphyr::from_str_with_options::<Option<Node>>(text, options) {
-        Ok(node) => Ok(node.unwrap_or(Node::Null)),
+    match serde_saphyr::from_str_with_options::<Option<YamlNode>>(text, options) {
+        Ok(node) => Ok(node.unwrap_or(YamlNode::Null)),
         Err(error) => {
             let line = error.location().map_or(1, |location| location.line() as u32);
             Err(SyntaxError { line, message: yaml_words::cause(text, line, &error.to_string()) })
@@ -52,13 +52,13 @@ pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
 #[derive(Debug, Default)]
 pub(crate) struct FileLayer {
     pub layer: Layer,
-    /// Variables of the shell that were filled in, with the key they stand in.
-    pub references: Vec<Reference>,
+    /// Variables of the shell that were filled in, with the key whose value refers to them.
+    pub references: Vec<VariableReference>,
 }
 
 /// A `${NAME}` in the file that stands for a variable of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct VariableReference {
     pub key: Key,
     pub line: u32,
     pub variable: String,
@@ -72,20 +72,20 @@ pub(crate) fn read(
     problems: &mut Problems,
     warnings: &mut Vec<String>,
 ) -> FileLayer {
-    let mut reader = Reader { path, environment, problems, warnings, file: FileLayer::default() };
+    let mut reader = YamlReader { path, environment, problems, warnings, file: FileLayer::default() };
     match parse(text) {
         Err(error) => {
             let message = format!("this cannot be read as YAML: {}", error.message);
             reader.problem(error.line, message);
         }
-        Ok(Node::Null) => {}
-        Ok(Node::Map(entries)) => reader.section("", &entries),
+        Ok(YamlNode::Null) => {}
+        Ok(YamlNode::Map(entries)) => reader.section("", &entries),
         Ok(_) => reader.problem(1, "expected keys with values, such as \"version: 1\"".into()),
     }
     reader.file
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     path: &'a Path,
     environment: &'a Environment,
     problems: &'a mut Problems,
@@ -93,40 +93,42 @@ struct Reader<'a> {
     file: FileLayer,
 }
 
-impl Reader<'_> {
-    fn section(&mut self, prefix: &str, entries: &[(Spanned<String>, Spanned<Node>)]) {
+impl YamlReader<'_> {
+    fn section(&mut self, prefix: &str, entries: &[(Spanned<String>, Spanned<YamlNode>)]) {
         for (name, node) in entries {
             let line = line_of(name);
             let path =
                 if prefix.is_empty() { name.value.clone() } else { format!("{prefix}.{}", name.value) };
-            if let Some(spec) = Spec::find(&path) {
+            if let Some(spec) = KeySpec::find(&path) {
                 self.leaf(spec, line, &node.value);
             } else if !is_section(&path) {
                 self.problem(line, unknown(&path, prefix));
             } else {
                 match &node.value {
-                    Node::Map(children) => self.section(&path, children),
+                    YamlNode::Map(children) => self.section(&path, children),
                     // A section whose lines are all comments.
-                    Node::Null => {}
+                    YamlNode::Null => {}
                     _ => self.problem(line, format!("{path}: expected a section with keys below it")),
                 }
             }
         }
     }
 
-    fn leaf(&mut self, spec: &'static Spec, line: u32, node: &Node) {
+    fn leaf(&mut self, spec: &'static KeySpec, line: u32, node: &YamlNode) {
         let value = match (node, spec.kind) {
-            (Node::Null, _) => return,
-            (Node::Scalar(text), Kind::Secret) => match self.secret(spec, text, line) {
-                Some(credential) => Ok(Value::Secret(Some(credential))),
+            (YamlNode::Null, _) => return,
+            (YamlNode::Scalar(text), KeyKind::Secret) => match self.secret(spec, text, line) {
+                Some(credential) => Ok(ConfigValue::Secret(Some(credential))),
                 None => return,
             },
-            (Node::Scalar(text), kind) if !matches!(kind, Kind::List | Kind::Paths | Kind::Sizes) => {
+            (YamlNode::Scalar(text), kind)
+                if !matches!(kind, KeyKind::List | KeyKind::Paths | KeyKind::Sizes) =>
+            {
                 let text = self.expand(spec, text, line);
-                Value::parse(spec, &text)
+                ConfigValue::parse(spec, &text)
             }
-            (Node::List(items), Kind::List | Kind::Paths) => self.list(spec, items),
-            (Node::Map(entries), Kind::Sizes) => self.sizes(spec, entries),
+            (YamlNode::List(items), KeyKind::List | KeyKind::Paths) => self.list(spec, items),
+            (YamlNode::Map(entries), KeyKind::Sizes) => self.sizes(spec, entries),
             (other, _) => Err(WrongValue { expected: spec.expected(), found: other.kind() }),
         };
         match value {
@@ -139,43 +141,43 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, spec: &Spec, items: &[Spanned<Node>]) -> Result<Value, WrongValue> {
+    fn list(&mut self, spec: &KeySpec, items: &[Spanned<YamlNode>]) -> Result<ConfigValue, WrongValue> {
         let mut texts = Vec::new();
         for item in items {
             match &item.value {
-                Node::Scalar(text) => texts.push(self.expand(spec, text, item.referenced.line() as u32)),
+                YamlNode::Scalar(text) => texts.push(self.expand(spec, text, item.referenced.line() as u32)),
                 other => return Err(WrongValue { expected: spec.expected(), found: other.kind() }),
             }
         }
-        Ok(Value::List(texts))
+        Ok(ConfigValue::List(texts))
     }
 
     fn sizes(
         &mut self,
-        spec: &Spec,
-        entries: &[(Spanned<String>, Spanned<Node>)],
-    ) -> Result<Value, WrongValue> {
+        spec: &KeySpec,
+        entries: &[(Spanned<String>, Spanned<YamlNode>)],
+    ) -> Result<ConfigValue, WrongValue> {
         let mut sizes = BTreeMap::new();
         for (name, node) in entries {
             let wrong = |found| WrongValue { expected: spec.expected(), found };
-            let Node::Scalar(number) = &node.value else { return Err(wrong(node.value.kind())) };
+            let YamlNode::Scalar(number) = &node.value else { return Err(wrong(node.value.kind())) };
             let pair = format!("{}: {number}", name.value);
             let (doc_type, size) =
-                size_entry(&name.value, number).ok_or_else(|| wrong(Found::text(spec, &pair)))?;
+                size_entry(&name.value, number).ok_or_else(|| wrong(FoundValue::text(spec, &pair)))?;
             sizes.insert(doc_type, size);
         }
-        Ok(Value::Sizes(sizes))
+        Ok(ConfigValue::Sizes(sizes))
     }
 
     /// A key in the file: by reference, or in plain text with a warning. An unset variable is no key at all.
-    fn secret(&mut self, spec: &Spec, text: &str, line: u32) -> Option<Credential> {
+    fn secret(&mut self, spec: &KeySpec, text: &str, line: u32) -> Option<ConfiguredSecret> {
         let text = text.trim();
         let expanded = expand(text, |name| self.environment.get_key(name).map(|variable| variable.value));
         let value = expanded.text.trim();
         if value.is_empty() {
             return None;
         }
-        // A key that stands in the folder's own dotenv file is the folder's own.
+        // A key from the folder's own dotenv file belongs to the folder.
         let shell: Vec<String> =
             expanded.variables.iter().filter(|name| self.environment.get(name).is_some()).cloned().collect();
         self.refers(spec, line, shell);
@@ -187,11 +189,11 @@ impl Reader<'_> {
                 spec.path
             ));
         }
-        Some(Credential { secret: crate::secrets::Secret::new(value), variable })
+        Some(ConfiguredSecret { secret: crate::secrets::Secret::new(value), variable })
     }
 
     /// Fills in the shell's variables. What a dotenv file says could change under a file that is trusted.
-    fn expand(&mut self, spec: &Spec, text: &str, line: u32) -> String {
+    fn expand(&mut self, spec: &KeySpec, text: &str, line: u32) -> String {
         let expanded = expand(text, |name| self.environment.get(name).map(|variable| variable.value));
         self.refers(spec, line, expanded.variables);
         for name in &expanded.unset {
@@ -201,8 +203,9 @@ impl Reader<'_> {
         expanded.text
     }
 
-    fn refers(&mut self, spec: &Spec, line: u32, variables: Vec<String>) {
-        let references = variables.into_iter().map(|variable| Reference { key: spec.key, line, variable });
+    fn refers(&mut self, spec: &KeySpec, line: u32, variables: Vec<String>) {
+        let references =
+            variables.into_iter().map(|variable| VariableReference { key: spec.key, line, variable });
         self.file.references.extend(references);
     }
 
@@ -211,8 +214,8 @@ impl Reader<'_> {
         self.problems.push(Problem::at(origin, message));
     }
 
-    fn origin(&self, line: u32) -> Origin {
-        Origin::File { path: self.path.into(), line }
+    fn origin(&self, line: u32) -> ValueOrigin {
+        ValueOrigin::File { path: self.path.into(), line }
     }
 
     fn place(&self, line: u32) -> String {
@@ -296,66 +299,66 @@ fn line_of<T>(node: &Spanned<T>) -> u32 {
     node.referenced.line() as u32
 }
 
-impl Node {
-    fn kind(&self) -> Found {
-        Found::Structure(match self {
-            Node::Null => "nothing",
-            Node::Scalar(_) => "a single value",
-            Node::List(_) => "a list",
-            Node::Map(_) => "a section",
+impl YamlNode {
+    fn kind(&self) -> FoundValue {
+        FoundValue::Structure(match self {
+            YamlNode::Null => "nothing",
+            YamlNode::Scalar(_) => "a single value",
+            YamlNode::List(_) => "a list",
+            YamlNode::Map(_) => "a section",
         })
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Node, D::Error> {
+impl<'de> Deserialize<'de> for YamlNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<YamlNode, D::Error> {
         struct Nodes;
 
         impl<'de> Visitor<'de> for Nodes {
-            type Value = Node;
+            type Value = YamlNode;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value")
             }
 
-            fn visit_unit<E>(self) -> Result<Node, E> {
-                Ok(Node::Null)
+            fn visit_unit<E>(self) -> Result<YamlNode, E> {
+                Ok(YamlNode::Null)
             }
 
-            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-                Ok(Node::Scalar(value.to_string()))
+            fn visit_bool<E>(self, value: bool) -> Result<YamlNode, E> {
+                Ok(YamlNode::Scalar(value.to_string()))
             }
 
-            fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
-                Ok(Node::Scalar(value.to_string()))
+            fn visit_i64<E>(self, value: i64) -> Result<YamlNode, E> {
+                Ok(YamlNode::Scalar(value.to_string()))
             }
 
-            fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-                Ok(Node::Scalar(value.to_string()))
+            fn visit_u64<E>(self, value: u64) -> Result<YamlNode, E> {
+                Ok(YamlNode::Scalar(value.to_string()))
             }
 
-            fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-                Ok(Node::Scalar(value.to_string()))
+            fn visit_f64<E>(self, value: f64) -> Result<YamlNode, E> {
+                Ok(YamlNode::Scalar(value.to_string()))
             }
 
-            fn visit_str<E>(self, value: &str) -> Result<Node, E> {
-                Ok(Node::Scalar(value.into()))
+            fn visit_str<E>(self, value: &str) -> Result<YamlNode, E> {
+                Ok(YamlNode::Scalar(value.into()))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<YamlNode, A::Error> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
                     list.push(item);
                 }
-                Ok(Node::List(list))
+                Ok(YamlNode::List(list))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<YamlNode, A::Error> {
                 let mut map = Vec::new();
                 while let Some(entry) = entries.next_entry()? {
                     map.push(entry);
                 }
-                Ok(Node::Map(map))
+                Ok(YamlNode::Map(map))
             }
         }
 
@@ -383,7 +386,7 @@ mod tests {
         Read { layer, problems: problems.messages(), warnings }
     }
 
-    fn value(read: &Read, key: Key) -> Option<Value> {
+    fn value(read: &Read, key: Key) -> Option<ConfigValue> {
         read.layer.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone())
     }
 
@@ -391,9 +394,9 @@ mod tests {
     fn nested_keys_with_their_lines() {
         let read = read("version: 1\nserver:\n  listen: 127.0.0.1:9\n  tls:\n    cert_file: c.pem\n");
         assert_eq!(read.problems, [""; 0]);
-        assert_eq!(value(&read, Key::ServerListen), Some(Value::Text("127.0.0.1:9".into())));
-        assert_eq!(value(&read, Key::ServerTlsCertFile), Some(Value::Text("/r/c.pem".into())));
-        assert_eq!(read.layer[1].origin, Origin::File { path: "/r/.dir2mcp.yaml".into(), line: 3 });
+        assert_eq!(value(&read, Key::ServerListen), Some(ConfigValue::Text("127.0.0.1:9".into())));
+        assert_eq!(value(&read, Key::ServerTlsCertFile), Some(ConfigValue::Text("/r/c.pem".into())));
+        assert_eq!(read.layer[1].origin, ValueOrigin::File { path: "/r/.dir2mcp.yaml".into(), line: 3 });
     }
 
     #[test]
@@ -404,14 +407,14 @@ mod tests {
              server:\n  session_max_lifetime: 0\nsecrets:\n  file:\n    mode: 0600\n",
         );
         assert_eq!(read.problems, [""; 0]);
-        assert_eq!(value(&read, Key::X402Mode), Some(Value::Text("off".into())));
-        assert_eq!(value(&read, Key::IngestAudioMode), Some(Value::Text("on".into())));
-        assert_eq!(value(&read, Key::IngestGitignore), Some(Value::Bool(false)));
-        assert_eq!(value(&read, Key::IngestMaxFileMb), Some(Value::Int(7)));
-        assert_eq!(value(&read, Key::X402Price), Some(Value::Text("0.001".into())));
+        assert_eq!(value(&read, Key::X402Mode), Some(ConfigValue::Text("off".into())));
+        assert_eq!(value(&read, Key::IngestAudioMode), Some(ConfigValue::Text("on".into())));
+        assert_eq!(value(&read, Key::IngestGitignore), Some(ConfigValue::Bool(false)));
+        assert_eq!(value(&read, Key::IngestMaxFileMb), Some(ConfigValue::Int(7)));
+        assert_eq!(value(&read, Key::X402Price), Some(ConfigValue::Text("0.001".into())));
         assert_eq!(
             value(&read, Key::ServerSessionMaxLifetime),
-            Some(Value::Duration(std::time::Duration::ZERO))
+            Some(ConfigValue::Duration(std::time::Duration::ZERO))
         );
     }
 
@@ -421,11 +424,11 @@ mod tests {
             "mistral:\n  chat_model: ${SET}-x\n  ocr_model: a${NONE}b\n  embed_text_model: ${NONE:-other}\n\
              server:\n  listen: 127.0.0.1:${PORT}\n  mcp_path: /$${SET}\n",
         );
-        assert_eq!(value(&read, Key::MistralChatModel), Some(Value::Text("value-x".into())));
-        assert_eq!(value(&read, Key::MistralOcrModel), Some(Value::Text("ab".into())));
-        assert_eq!(value(&read, Key::MistralEmbedTextModel), Some(Value::Text("other".into())));
-        assert_eq!(value(&read, Key::ServerListen), Some(Value::Text("127.0.0.1:80".into())));
-        assert_eq!(value(&read, Key::ServerMcpPath), Some(Value::Text("/${SET}".into())));
+        assert_eq!(value(&read, Key::MistralChatModel), Some(ConfigValue::Text("value-x".into())));
+        assert_eq!(value(&read, Key::MistralOcrModel), Some(ConfigValue::Text("ab".into())));
+        assert_eq!(value(&read, Key::MistralEmbedTextModel), Some(ConfigValue::Text("other".into())));
+        assert_eq!(value(&read, Key::ServerListen), Some(ConfigValue::Text("127.0.0.1:80".into())));
+        assert_eq!(value(&read, Key::ServerMcpPath), Some(ConfigValue::Text("/${SET}".into())));
         assert_eq!(read.warnings, ["/r/.dir2mcp.yaml:3: ${NONE} is not set and stands for nothing"]);
     }
 
@@ -502,7 +505,7 @@ mod tests {
     #[test]
     fn keys_are_references_or_cause_a_warning() {
         let credential = |read: &Read| match value(read, Key::MistralApiKey) {
-            Some(Value::Secret(Some(credential))) => credential,
+            Some(ConfigValue::Secret(Some(credential))) => credential,
             other => panic!("{other:?}"),
         };
         let referenced = read("mistral:\n  api_key: ${SET}\n");

@@ -17,12 +17,12 @@ const MEASURED: Duration = Duration::from_secs(1);
 
 pub(crate) struct Bar {
     bar: ProgressBar,
-    pace: Mutex<Pace>,
+    pace: Mutex<ReadingPace>,
 }
 
 /// How many files had been read at recent moments.
 #[derive(Default)]
-struct Pace {
+struct ReadingPace {
     job: String,
     marks: Vec<(Instant, u64)>,
 }
@@ -76,7 +76,7 @@ impl Bar {
     fn rate(&self, progress: &Progress, now: Instant) -> Option<f64> {
         let mut pace = self.pace.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pace.job != progress.job_id {
-            *pace = Pace { job: progress.job_id.clone(), marks: Vec::new() };
+            *pace = ReadingPace { job: progress.job_id.clone(), marks: Vec::new() };
         }
         pace.marks.retain(|(when, _)| now.duration_since(*when) <= WINDOW);
         pace.marks.push((now, progress.read));
@@ -87,7 +87,7 @@ impl Bar {
     }
 }
 
-/// What stands beside the bar.
+/// The text beside the bar.
 fn message(progress: &Progress, rate: Option<f64>) -> String {
     let Some(total) = progress.to_read.filter(|total| *total > 0) else {
         let found = grouped(progress.scanned);

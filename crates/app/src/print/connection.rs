@@ -15,7 +15,7 @@ use super::safe::escape_json;
 use super::style::{self, Ink};
 use super::{reach, safe};
 use crate::config::files;
-use crate::config::settings::{Listen, Server};
+use crate::config::settings::{Listen, ServerSettings};
 use crate::secrets::token::TokenSource;
 
 /// The name of the file in the state directory: how to reach the server that was started last.
@@ -25,7 +25,7 @@ const FILE_NAME: &str = "connection.json";
 const SERVERS: &str = "servers";
 
 #[derive(Debug, Clone)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionNote {
     pub url: String,
     /// Further URLs of a server that listens on every address of this machine.
     pub other_urls: Vec<String>,
@@ -37,16 +37,16 @@ pub(crate) struct Connection {
     pub port_is_fixed: bool,
 }
 
-impl Connection {
+impl ConnectionNote {
     /// For a server that listens on `bound`. The host stays the one that was configured, so that a name is shown as such;
-    /// but `0.0.0.0` is where nobody can connect to, so there it is an address of this machine. The port is the real one.
-    pub(crate) fn new(server: &Server, bound: SocketAddr, token: TokenSource) -> Connection {
+    /// but no client can connect to `0.0.0.0`, so an address of this machine replaces it. The port is the real one.
+    pub(crate) fn new(server: &ServerSettings, bound: SocketAddr, token: TokenSource) -> ConnectionNote {
         let scheme = if server.tls.is_some() { "https" } else { "http" };
         let mut urls = reach::hosts(server).into_iter().map(|host| {
             let address = Listen { host, port: bound.port() };
             format!("{scheme}://{address}{}", server.mcp_path)
         });
-        Connection {
+        ConnectionNote {
             url: urls.next().unwrap_or_default(),
             other_urls: urls.collect(),
             listens_on_all: Some(bound).filter(|bound| bound.ip().is_unspecified()),
@@ -99,7 +99,7 @@ impl Connection {
         if written.is_some_and(|saved| saved.server.is_some_and(|server| server.pid == own))
             && let Some((_, text)) = SavedConnection::others(state_dir).pop()
         {
-            // Where it fails, whoever asks finds the other server by its own file.
+            // If this fails, the other server is still found by its own file.
             let _ = files::write(&state_dir.join(FILE_NAME), &text, 0o600);
         }
     }
@@ -236,8 +236,8 @@ impl SavedConnection {
 mod tests {
     use super::*;
 
-    fn connection(token: TokenSource) -> Connection {
-        Connection {
+    fn connection(token: TokenSource) -> ConnectionNote {
+        ConnectionNote {
             url: "http://127.0.0.1:52143/mcp".into(),
             other_urls: Vec::new(),
             listens_on_all: None,
@@ -318,7 +318,7 @@ mod tests {
             std::fs::write(dir.path().join("connection.json"), text).unwrap();
             assert!(SavedConnection::running(dir.path()).is_some(), "{text}");
         }
-        Connection::withdraw(dir.path());
+        ConnectionNote::withdraw(dir.path());
         assert!(SavedConnection::running(dir.path()).is_none());
     }
 }

@@ -4,15 +4,15 @@
 use super::style::{Ink, Look};
 
 /// How a family of languages marks its comments and texts.
-struct Family {
+struct LanguageFamily {
     extensions: &'static [&'static str],
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     quotes: &'static [char],
 }
 
-const FAMILIES: &[Family] = &[
-    Family {
+const FAMILIES: &[LanguageFamily] = &[
+    LanguageFamily {
         extensions: &[
             "rs", "c", "h", "cc", "cpp", "hpp", "cs", "go", "java", "js", "jsx", "mjs", "ts", "tsx", "kt",
             "scala", "swift", "php", "dart", "css", "scss", "proto", "json", "jsonc",
@@ -21,7 +21,7 @@ const FAMILIES: &[Family] = &[
         block_comment: Some(("/*", "*/")),
         quotes: &['"', '`'],
     },
-    Family {
+    LanguageFamily {
         extensions: &[
             "py",
             "sh",
@@ -42,7 +42,7 @@ const FAMILIES: &[Family] = &[
         block_comment: None,
         quotes: &['"', '\''],
     },
-    Family {
+    LanguageFamily {
         extensions: &["sql", "lua", "hs", "elm", "ada"],
         line_comments: &["--"],
         block_comment: None,
@@ -148,7 +148,7 @@ pub(crate) fn lines(path: &str, text: &str, look: Look) -> Vec<String> {
     text.lines().map(|line| coloured(line, family, look, &mut in_comment)).collect()
 }
 
-fn coloured(line: &str, family: &Family, look: Look, in_comment: &mut bool) -> String {
+fn coloured(line: &str, family: &LanguageFamily, look: Look, in_comment: &mut bool) -> String {
     let mut shown = String::new();
     let mut rest = line;
     while let Some(c) = rest.chars().next() {

@@ -20,7 +20,7 @@ pub(crate) fn out(text: &str) -> io::Result<()> {
     tolerate_closed_pipe(write_all(&mut io::stdout().lock(), text))
 }
 
-/// Writes to standard error, where a failure has nobody left to hear of it.
+/// Writes to standard error; a failure to do so cannot be reported anywhere.
 pub(crate) fn err(text: &str) {
     let _ = write_all(&mut io::stderr().lock(), text);
 }

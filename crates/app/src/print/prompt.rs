@@ -4,11 +4,11 @@ use std::io::{self, IsTerminal, Write};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::config::settings::Output;
+use crate::config::settings::OutputSettings;
 use crate::secrets::Secret;
 
-/// True where there is somebody to ask.
-pub(crate) fn is_interactive(output: &Output) -> bool {
+/// True where a user can be asked.
+pub(crate) fn is_interactive(output: &OutputSettings) -> bool {
     !output.non_interactive && !output.json && io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 

@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::config::settings::Server;
+use crate::config::settings::ServerSettings;
 
 /// The hosts to put into a URL, best first: names that the operator allows, then the addresses of this machine. The
 /// host of the configuration itself where that is a name or one address, or where there is no better one.
-pub(crate) fn hosts(server: &Server) -> Vec<String> {
+pub(crate) fn hosts(server: &ServerSettings) -> Vec<String> {
     let listen = &server.listen.host;
     let own = match listen.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) if address.is_unspecified() => {

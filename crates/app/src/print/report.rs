@@ -10,18 +10,18 @@ use model::{IndexMode, Progress};
 use serde_json::{Value, json};
 
 use super::bar::{Bar, grouped};
-use super::connection::Connection;
+use super::connection::ConnectionNote;
 use super::events::{Events, Level};
 use super::style::{self, Ink};
 use super::{safe, tolerate_closed_pipe};
-use crate::config::settings::Output;
+use crate::config::settings::OutputSettings;
 
 pub(crate) struct Reporter {
-    form: Form,
+    form: ReportForm,
     last: Mutex<Last>,
 }
 
-enum Form {
+enum ReportForm {
     /// Errors only.
     Quiet,
     Json(Events),
@@ -44,25 +44,25 @@ struct Last {
 }
 
 impl Reporter {
-    pub(crate) fn new(output: &Output) -> Reporter {
+    pub(crate) fn new(output: &OutputSettings) -> Reporter {
         let form = if output.json {
-            Form::Json(Events::stdout())
+            ReportForm::Json(Events::stdout())
         } else if output.quiet {
-            Form::Quiet
+            ReportForm::Quiet
         } else if io::stderr().is_terminal() && io::stdout().is_terminal() {
-            Form::Bar { bar: Bar::new(), lines: true }
+            ReportForm::Bar { bar: Bar::new(), lines: true }
         } else {
-            Form::Lines
+            ReportForm::Lines
         };
         Reporter { form, last: Mutex::default() }
     }
 
-    /// For a command whose standard output is its result: a bar where somebody watches, nothing elsewhere.
-    pub(crate) fn beside_a_result(output: &Output) -> Reporter {
+    /// For a command whose standard output is its result: a bar on a terminal, nothing elsewhere.
+    pub(crate) fn beside_a_result(output: &OutputSettings) -> Reporter {
         let form = if output.quiet || output.json || !io::stderr().is_terminal() {
-            Form::Quiet
+            ReportForm::Quiet
         } else {
-            Form::Bar { bar: Bar::new(), lines: false }
+            ReportForm::Bar { bar: Bar::new(), lines: false }
         };
         Reporter { form, last: Mutex::default() }
     }
@@ -70,9 +70,9 @@ impl Reporter {
     /// The index is open. `data` goes into the event.
     pub(crate) fn index_loaded(&self, state_dir: &Path, mode: IndexMode, data: Value) {
         match &self.form {
-            Form::Quiet => {}
-            Form::Json(events) => events.emit(Level::Info, "index_loaded", data),
-            Form::Lines | Form::Bar { .. } => self.print(&index_lines(state_dir, mode)),
+            ReportForm::Quiet => {}
+            ReportForm::Json(events) => events.emit(Level::Info, "index_loaded", data),
+            ReportForm::Lines | ReportForm::Bar { .. } => self.print(&index_lines(state_dir, mode)),
         }
     }
 
@@ -80,17 +80,17 @@ impl Reporter {
         self.event(Level::Info, "server_started", data);
     }
 
-    pub(crate) fn connection(&self, connection: &Connection) {
+    pub(crate) fn connection(&self, connection: &ConnectionNote) {
         match &self.form {
-            Form::Quiet => {}
-            Form::Json(events) => events.emit(Level::Info, "connection", connection.event()),
-            Form::Lines | Form::Bar { .. } => self.print(&format!("{}\n", connection.block())),
+            ReportForm::Quiet => {}
+            ReportForm::Json(events) => events.emit(Level::Info, "connection", connection.event()),
+            ReportForm::Lines | ReportForm::Bar { .. } => self.print(&format!("{}\n", connection.block())),
         }
     }
 
     /// What to do next, for people who start a server for the first time.
     pub(crate) fn next_step(&self, text: &str) {
-        if matches!(self.form, Form::Lines | Form::Bar { .. }) {
+        if matches!(self.form, ReportForm::Lines | ReportForm::Bar { .. }) {
             self.print(&format!("{}\n\n", style::out().paint(Ink::Heading, text)));
         }
     }
@@ -114,15 +114,15 @@ impl Reporter {
         }
         let summary = if summary { summary_line(progress) } else { String::new() };
         match &self.form {
-            Form::Quiet => {}
-            Form::Json(events) => {
+            ReportForm::Quiet => {}
+            ReportForm::Json(events) => {
                 events.emit(Level::Info, "scan_progress", scan_data(progress));
                 events.emit(Level::Info, "embed_progress", embed_data(progress));
             }
-            Form::Lines if news => self.print(&format!("{}{summary}", progress_line(progress))),
-            Form::Lines => self.print(&summary),
-            Form::Bar { bar, .. } if progress.running => bar.draw(progress),
-            Form::Bar { bar, lines } => {
+            ReportForm::Lines if news => self.print(&format!("{}{summary}", progress_line(progress))),
+            ReportForm::Lines => self.print(&summary),
+            ReportForm::Bar { bar, .. } if progress.running => bar.draw(progress),
+            ReportForm::Bar { bar, lines } => {
                 bar.clear();
                 if *lines {
                     self.print(&format!("{}{summary}", progress_line(progress)));
@@ -134,7 +134,7 @@ impl Reporter {
     /// A document that could not be indexed.
     pub(crate) fn file_error(&self, rel_path: &str, message: &str) {
         match &self.form {
-            Form::Json(events) => {
+            ReportForm::Json(events) => {
                 let data = json!({ "rel_path": rel_path, "message": message });
                 events.emit(Level::Warn, "file_error", data);
             }
@@ -145,16 +145,16 @@ impl Reporter {
     /// `message` must be safe already: it may name several things.
     pub(crate) fn warn(&self, message: &str) {
         match &self.form {
-            Form::Quiet => {}
-            Form::Json(events) => events.emit(Level::Warn, "warning", json!({ "message": message })),
-            Form::Lines => super::warn(message),
-            Form::Bar { bar, .. } => bar.suspend(|| super::warn(message)),
+            ReportForm::Quiet => {}
+            ReportForm::Json(events) => events.emit(Level::Warn, "warning", json!({ "message": message })),
+            ReportForm::Lines => super::warn(message),
+            ReportForm::Bar { bar, .. } => bar.suspend(|| super::warn(message)),
         }
     }
 
     /// Any further event of section 3.2 that has no text form.
     pub(crate) fn event(&self, level: Level, event: &str, data: Value) {
-        if let Form::Json(events) = &self.form {
+        if let ReportForm::Json(events) = &self.form {
             events.emit(level, event, data);
         }
     }
@@ -162,7 +162,7 @@ impl Reporter {
     fn print(&self, text: &str) {
         let write = || tolerate_closed_pipe(super::out(text));
         let _ = match &self.form {
-            Form::Bar { bar, .. } => bar.suspend(write),
+            ReportForm::Bar { bar, .. } => bar.suspend(write),
             _ => write(),
         };
     }
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn progress_is_not_shown_for_every_file() {
-        let reporter = Reporter { form: Form::Quiet, last: Mutex::default() };
+        let reporter = Reporter { form: ReportForm::Quiet, last: Mutex::default() };
         let shown = || reporter.last.lock().unwrap().progress.as_ref().map(|p| (p.scanned, p.running));
         reporter.progress(&Progress { scanned: 1, ..progress() });
         reporter.progress(&Progress { scanned: 2, ..progress() });

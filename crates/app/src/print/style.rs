@@ -32,7 +32,7 @@ pub(crate) enum Ink {
     Heading,
     Path,
     Place,
-    /// Something that matters less than what stands beside it.
+    /// Something that matters less than the text beside it.
     Aside,
     Good,
     Caution,

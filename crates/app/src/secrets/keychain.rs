@@ -1,7 +1,7 @@
 //! The OS keychain, through the tool that the OS itself brings: `secret-tool` or macOS' `security`.
 //!
 //! A secret travels by pipe, never as an argument, and the tool gets a few seconds: it may wait for a
-//! dialogue that nobody sees.
+//! dialogue on a screen that the user does not see.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub(crate) struct Keychain {
     tool: PathBuf,
-    kind: Tool,
+    kind: KeychainTool,
     entry: KeychainEntry,
     patience: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tool {
+enum KeychainTool {
     /// libsecret's, on Linux.
     SecretTool,
     /// macOS'.
@@ -49,8 +49,8 @@ impl Keychain {
     /// The tool on the shell's search path, if there is one.
     pub(crate) fn find(environment: &Environment, entry: &KeychainEntry) -> Option<Keychain> {
         let (name, kind) = match std::env::consts::OS {
-            "macos" => ("security", Tool::Security),
-            _ => ("secret-tool", Tool::SecretTool),
+            "macos" => ("security", KeychainTool::Security),
+            _ => ("secret-tool", KeychainTool::SecretTool),
         };
         // A relative entry would let the folder that is served choose the program.
         let folders = std::env::split_paths(environment.search_path()?).filter(|folder| folder.is_absolute());
@@ -62,10 +62,10 @@ impl Keychain {
         let mut command = Command::new(&self.tool);
         let KeychainEntry { service, account } = &self.entry;
         match self.kind {
-            Tool::SecretTool => {
+            KeychainTool::SecretTool => {
                 command.args(["lookup", "service", service, "account", account, "name", name])
             }
-            Tool::Security => {
+            KeychainTool::Security => {
                 command.args(["find-generic-password", "-s", service, "-a", &self.account_of(name), "-w"])
             }
         };
@@ -81,12 +81,12 @@ impl Keychain {
         let mut command = Command::new(&self.tool);
         let KeychainEntry { service, account } = &self.entry;
         let input = match self.kind {
-            Tool::SecretTool => {
+            KeychainTool::SecretTool => {
                 let label = format!("--label=dir2mcp {name}");
                 command.args(["store", &label, "service", service, "account", account, "name", name]);
                 secret.expose().to_string()
             }
-            Tool::Security => {
+            KeychainTool::Security => {
                 // Commands from standard input, the value in hex: nothing in it can end the word.
                 command.arg("-i");
                 let hex: String = secret.expose().bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -105,7 +105,7 @@ impl Keychain {
     }
 }
 
-struct Finished {
+struct FinishedTool {
     success: bool,
     output: String,
 }
@@ -116,7 +116,7 @@ fn run(
     tool: &Path,
     input: &str,
     patience: Duration,
-) -> Result<Finished, KeychainError> {
+) -> Result<FinishedTool, KeychainError> {
     let failed = |error| KeychainError::Start { tool: tool.into(), error };
     let deadline = Instant::now() + patience;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -139,7 +139,7 @@ fn run(
     loop {
         if let Some(status) = child.0.try_wait().map_err(failed)? {
             let output = String::from_utf8_lossy(&output).into_owned();
-            return Ok(Finished { success: status.success(), output });
+            return Ok(FinishedTool { success: status.success(), output });
         }
         if Instant::now() >= deadline {
             return Err(silent());

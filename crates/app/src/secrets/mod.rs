@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::config::Environment;
 use crate::config::combine::Values;
 use crate::config::keys::Key;
-use crate::config::options::Origin;
+use crate::config::options::ValueOrigin;
 use crate::config::settings::{SecretProvider, SecretSettings};
 
 use keychain::Keychain;
@@ -154,7 +154,7 @@ impl SecretSources {
                 let Some(credential) = values.credential(*key) else { continue };
                 let secret = credential.secret.clone();
                 let variable = match (values.origin(*key), &credential.variable) {
-                    (Origin::Env { name, .. }, _) => Some(name),
+                    (ValueOrigin::Env { name, .. }, _) => Some(name),
                     (_, variable) => variable.as_ref(),
                 };
                 match (variable, values.origin(*key)) {
@@ -166,7 +166,7 @@ impl SecretSources {
                             given.insert(name, found);
                         }
                     }
-                    (None, Origin::File { path, .. }) => {
+                    (None, ValueOrigin::File { path, .. }) => {
                         let source = SecretSource::File { path: path.clone() };
                         written.insert(name, FoundSecret { secret, source });
                     }

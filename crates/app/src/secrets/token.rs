@@ -11,8 +11,8 @@ use crate::print::safe;
 
 /// A token and where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Token {
-    /// Absent when nobody needs one.
+pub(crate) struct KeptToken {
+    /// Absent when the server asks for no token.
     pub secret: Option<Secret>,
     pub source: TokenSource,
 }
@@ -76,16 +76,16 @@ pub(crate) fn resolve(
     state_dir: &Path,
     environment: &Environment,
     warnings: &mut Vec<String>,
-) -> Result<Token, TokenError> {
+) -> Result<KeptToken, TokenError> {
     match auth {
-        Auth::None => Ok(Token { secret: None, source: TokenSource::None }),
+        Auth::None => Ok(KeptToken { secret: None, source: TokenSource::None }),
         Auth::File { path, flag } => from_file(path, *flag, warnings),
         Auth::Auto { token_env, keychain, token_file } => {
             if let Some(variable) = environment.get(token_env) {
                 let secret = one_token(variable.value)
                     .ok_or_else(|| TokenError::NotAToken { place: format!("the variable {token_env}") })?;
                 warn_if_short(&secret, token_env, warnings);
-                return Ok(Token {
+                return Ok(KeptToken {
                     secret: Some(secret),
                     source: TokenSource::Env { name: token_env.clone() },
                 });
@@ -96,7 +96,7 @@ pub(crate) fn resolve(
             {
                 let secret = one_token(secret.expose())
                     .ok_or_else(|| TokenError::NotAToken { place: "the keychain's entry".into() })?;
-                return Ok(Token { secret: Some(secret), source: TokenSource::Keychain });
+                return Ok(KeptToken { secret: Some(secret), source: TokenSource::Keychain });
             }
             match token_file {
                 Some(path) => from_file(path, false, warnings),
@@ -112,7 +112,7 @@ pub(crate) fn read(path: &Path) -> Result<Secret, TokenError> {
     one_token(&file.text).ok_or_else(|| TokenError::NotAToken { place: path.to_string_lossy().into_owned() })
 }
 
-fn from_file(path: &Path, flag: bool, warnings: &mut Vec<String>) -> Result<Token, TokenError> {
+fn from_file(path: &Path, flag: bool, warnings: &mut Vec<String>) -> Result<KeptToken, TokenError> {
     let file = files::read(path).map_err(|error| TokenError::Read { path: path.into(), error })?;
     let place = path.to_string_lossy().into_owned();
     if file.is_shared() {
@@ -124,19 +124,19 @@ fn from_file(path: &Path, flag: bool, warnings: &mut Vec<String>) -> Result<Toke
     }
     let secret = one_token(&file.text).ok_or_else(|| TokenError::NotAToken { place: place.clone() })?;
     warn_if_short(&secret, &place, warnings);
-    Ok(Token { secret: Some(secret), source: TokenSource::File { path: path.into(), flag } })
+    Ok(KeptToken { secret: Some(secret), source: TokenSource::File { path: path.into(), flag } })
 }
 
 /// Our own token. One that others can read was not made by us, or is no secret any more: a folder from
 /// elsewhere may well bring a `.dir2mcp/secret.token` that its author knows.
-fn own(path: &Path, warnings: &mut Vec<String>) -> Result<Token, TokenError> {
+fn own(path: &Path, warnings: &mut Vec<String>) -> Result<KeptToken, TokenError> {
     let source = TokenSource::SecretToken { path: path.into() };
     let failed = |error| TokenError::Write { path: path.into(), error };
     match files::read_if_present(path) {
         Ok(Some(file)) if !file.is_shared() => {
             let place = path.to_string_lossy().into_owned();
             let secret = one_token(&file.text).ok_or(TokenError::NotAToken { place })?;
-            return Ok(Token { secret: Some(secret), source });
+            return Ok(KeptToken { secret: Some(secret), source });
         }
         Ok(Some(file)) => {
             warnings.push(format!(
@@ -146,7 +146,7 @@ fn own(path: &Path, warnings: &mut Vec<String>) -> Result<Token, TokenError> {
             ));
             let secret = fresh()?;
             files::write(path, &format!("{}\n", secret.expose()), 0o600).map_err(failed)?;
-            return Ok(Token { secret: Some(secret), source });
+            return Ok(KeptToken { secret: Some(secret), source });
         }
         Ok(None) => {}
         Err(error) => return Err(TokenError::Read { path: path.into(), error }),
@@ -156,10 +156,10 @@ fn own(path: &Path, warnings: &mut Vec<String>) -> Result<Token, TokenError> {
     }
     let secret = fresh()?;
     if files::write_new(path, &format!("{}\n", secret.expose()), 0o600).map_err(failed)? {
-        return Ok(Token { secret: Some(secret), source });
+        return Ok(KeptToken { secret: Some(secret), source });
     }
     // Another process was faster; its token is the token.
-    Ok(Token { secret: Some(read(path)?), source })
+    Ok(KeptToken { secret: Some(read(path)?), source })
 }
 
 /// 32 random bytes, as 64 hexadecimal digits.
@@ -169,7 +169,7 @@ fn fresh() -> Result<Secret, TokenError> {
     Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
-/// A token that can stand in an HTTP header.
+/// A token that an HTTP header can carry.
 fn one_token(text: &str) -> Option<Secret> {
     let token = text.trim();
     let fits = !token.is_empty() && token.len() <= 4096 && token.chars().all(|c| c.is_ascii_graphic());
@@ -196,7 +196,7 @@ mod tests {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    fn find(auth: &Auth, dir: &Path, env: &[(&str, &str)]) -> (Result<Token, TokenError>, Vec<String>) {
+    fn find(auth: &Auth, dir: &Path, env: &[(&str, &str)]) -> (Result<KeptToken, TokenError>, Vec<String>) {
         let mut warnings = Vec::new();
         (resolve(auth, dir, &Environment::of(env), &mut warnings), warnings)
     }
@@ -298,6 +298,6 @@ mod tests {
     #[test]
     fn no_token_when_nobody_needs_one() {
         let (token, _) = find(&Auth::None, Path::new("/none"), &[]);
-        assert_eq!(token.unwrap(), Token { secret: None, source: TokenSource::None });
+        assert_eq!(token.unwrap(), KeptToken { secret: None, source: TokenSource::None });
     }
 }

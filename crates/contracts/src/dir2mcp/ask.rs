@@ -13,9 +13,9 @@ use super::hits::{hit_json, list_hits, progress_note, span_json};
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, shown, visible};
-use crate::tool::{Frame, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "dir2mcp.ask",
     title: "Ask",
     description: "Answer a question from the indexed directory, with citations. Without a chat model the answer \
@@ -31,13 +31,13 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// `k` is how many hits are returned unless told otherwise; the schema publishes it.
-pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>, k: usize) -> Tool {
+pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>, k: usize) -> Tool {
     let engine = Arc::clone(engine);
     let tool = Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
         async move {
             let (query, mode) = question(invocation.arguments, k)?;
-            let answer = engine.ask(&invocation.call, query.into(), mode == Mode::Answer).await?;
+            let answer = engine.ask(&invocation.call, query.into(), mode == AskToolMode::Answer).await?;
             Ok(render(&answer))
         }
     });
@@ -94,7 +94,7 @@ fn output() -> Value {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum AskToolMode {
     Answer,
     SearchOnly,
 }
@@ -105,14 +105,14 @@ struct Arguments {
     question: String,
     #[serde(default, deserialize_with = "whole")]
     k: Option<u64>,
-    mode: Option<Mode>,
+    mode: Option<AskToolMode>,
     index: Option<IndexChoice>,
     path_prefix: Option<String>,
     file_glob: Option<String>,
     doc_types: Option<Vec<String>>,
 }
 
-fn question(arguments: Value, k: usize) -> Result<(Query, Mode), Failure> {
+fn question(arguments: Value, k: usize) -> Result<(Query, AskToolMode), Failure> {
     let arguments: Arguments = typed(arguments)?;
     let query = Query {
         text: not_blank(arguments.question, "question")?,
@@ -120,10 +120,10 @@ fn question(arguments: Value, k: usize) -> Result<(Query, Mode), Failure> {
         index: arguments.index.unwrap_or(IndexChoice::Auto),
         filter: filter(arguments.path_prefix, arguments.file_glob, arguments.doc_types)?,
     };
-    Ok((query, arguments.mode.unwrap_or(Mode::Answer)))
+    Ok((query, arguments.mode.unwrap_or(AskToolMode::Answer)))
 }
 
-fn render(answer: &AskAnswer) -> Output {
+fn render(answer: &AskAnswer) -> ToolOutput {
     let citations: Vec<Value> = answer
         .citations
         .iter()
@@ -142,7 +142,7 @@ fn render(answer: &AskAnswer) -> Output {
     structured["citations"] = Value::Array(citations);
     structured["hits"] = answer.hits.iter().map(hit_json).collect();
     structured["indexing_complete"] = json!(answer.indexing_complete);
-    Output::new(text(answer), structured)
+    ToolOutput::new(text(answer), structured)
 }
 
 fn text(answer: &AskAnswer) -> String {
@@ -175,9 +175,9 @@ pub(super) mod tests {
     #[test]
     fn d147_arguments_and_their_defaults() {
         let (query, mode) = question(json!({"question": "why?"}), 10).unwrap();
-        assert_eq!((query.k, query.index, mode), (10, IndexChoice::Auto, Mode::Answer));
+        assert_eq!((query.k, query.index, mode), (10, IndexChoice::Auto, AskToolMode::Answer));
         let (_, mode) = question(json!({"question": "why?", "mode": "search_only"}), 10).unwrap();
-        assert_eq!(mode, Mode::SearchOnly);
+        assert_eq!(mode, AskToolMode::SearchOnly);
 
         let schema = Schema::compile(input()).unwrap();
         let refused = |arguments: Value| schema.check(&arguments, SPEC.out_of_range).unwrap_err().code;

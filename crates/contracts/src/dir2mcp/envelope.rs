@@ -7,20 +7,20 @@ use serde_json::{Map, Value, json};
 use crate::audit::harmless;
 use crate::service::ToolResult;
 use crate::text::failed;
-use crate::tool::{Envelope, Output};
+use crate::tool::{ResultEnvelope, ToolOutput};
 
 /// No envelope at all around a result.
 pub(crate) struct Bare;
 
-impl Envelope for Bare {
+impl ResultEnvelope for Bare {
     fn note(&self, arguments: &Value) -> Map<String, Value> {
         harmless(arguments)
     }
 
-    fn finish(&self, _: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
+    fn finish(&self, _: &str, outcome: Result<ToolOutput, Failure>) -> (ToolResult, AuditVerdict) {
         match outcome {
             Ok(output) => {
-                let Output { content, structured, .. } = output;
+                let ToolOutput { content, structured, .. } = output;
                 (ToolResult { content, structured, is_error: false }, AuditVerdict::default())
             }
             Err(failure) => {

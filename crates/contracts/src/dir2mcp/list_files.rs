@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, one_line};
-use crate::tool::{Frame, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "dir2mcp.list_files",
     title: "List files",
     description: "List the files of the directory with type, size, time and status, ordered by path: to find \
@@ -27,7 +27,7 @@ pub(super) const SPEC: Spec = Spec {
     price: PriceClass::Standard,
 };
 
-pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>) -> Tool {
+pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>) -> Tool {
     let engine = Arc::clone(engine);
     Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
@@ -112,7 +112,7 @@ fn request(arguments: Value) -> Result<ListRequest, Failure> {
     })
 }
 
-fn render(list: &FileList) -> Output {
+fn render(list: &FileList) -> ToolOutput {
     let first = list.offset.saturating_add(1);
     let end = list.offset.saturating_add(list.files.len());
     let total = list.total;
@@ -146,7 +146,7 @@ fn render(list: &FileList) -> Output {
             })
         })
         .collect();
-    Output::new(
+    ToolOutput::new(
         summary.finish(),
         json!({ "limit": list.limit, "offset": list.offset, "total": total, "files": files }),
     )

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use engine::{AuditTrail, AuditWait};
 
-use crate::contract::{ContractSet, Served, Services};
+use crate::contract::{ContractSet, ServedRoots, Services};
 use crate::registry::ToolNames;
-use crate::tool::{Frame, Tool};
+use crate::tool::{ContractFrame, Tool};
 
 pub(crate) use envelope::Bare;
 pub use filter::parse_doc_types;
@@ -34,8 +34,8 @@ impl ContractSet for Dir2mcp {
         "dir2mcp"
     }
 
-    fn serves(&self) -> Served {
-        Served::PrimaryRoot
+    fn serves(&self) -> ServedRoots {
+        ServedRoots::PrimaryRoot
     }
 
     fn instructions(&self, names: ToolNames) -> String {
@@ -47,7 +47,8 @@ impl ContractSet for Dir2mcp {
         let Some(engine) = services.engine() else { return Vec::new() };
         let log = services.workspace.audit_log(engine.state_dir(), engine.redactor());
         let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: true };
-        let frame = Frame { envelope: Arc::new(Bare), calls: Arc::clone(services.workspace.calls()), trail };
+        let frame =
+            ContractFrame { envelope: Arc::new(Bare), calls: Arc::clone(services.workspace.calls()), trail };
         vec![
             search::tool(&frame, engine, services.k_default),
             ask::tool(&frame, engine, services.k_default),
@@ -80,11 +81,11 @@ mod tests {
 
     use super::*;
     use crate::arguments::Schema;
-    use crate::tool::Spec;
+    use crate::tool::ToolSpec;
     use crate::tool::tests::listed;
     use envelope::or_failure;
 
-    pub(super) fn specs() -> [Spec; 5] {
+    pub(super) fn specs() -> [ToolSpec; 5] {
         [search::SPEC, ask::SPEC, open_file::SPEC, list_files::SPEC, stats::SPEC]
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Engine, OpenRequest, OpenedFile, Selection};
+use engine::{Engine, OpenRequest, OpenSelection, OpenedFile};
 use model::citation::citation_text;
 use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
@@ -14,9 +14,9 @@ use super::hits::span_json;
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{one_line, visible};
-use crate::tool::{Frame, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "dir2mcp.open_file",
     title: "Open file",
     description: "Open an exact slice of a file to verify or read around a citation: lines (start_line, \
@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
     price: PriceClass::Standard,
 };
 
-pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>) -> Tool {
+pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>) -> Tool {
     let engine = Arc::clone(engine);
     Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
@@ -111,17 +111,19 @@ fn request(arguments: Value) -> Result<OpenRequest, Failure> {
 }
 
 /// Page, time and lines exclude each other. A range with one end runs from the start or to the end.
-fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
+fn selection(arguments: &Arguments) -> Result<OpenSelection, Failure> {
     let refuse = |message: String| Err(Failure::new(ErrorCode::InvalidField, message));
     let lines = ends((arguments.start_line, "start_line"), (arguments.end_line, "end_line"), 1)?;
     let time = ends((arguments.start_ms, "start_ms"), (arguments.end_ms, "end_ms"), 0)?;
     // A number beyond any file is its end.
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     match (arguments.page, time, lines) {
-        (None, None, None) => Ok(Selection::Start),
-        (Some(page), None, None) => Ok(Selection::Page(narrow(page))),
-        (None, Some((start_ms, end_ms)), None) => Ok(Selection::Time { start_ms, end_ms }),
-        (None, None, Some((start, end))) => Ok(Selection::Lines { start: narrow(start), end: narrow(end) }),
+        (None, None, None) => Ok(OpenSelection::Start),
+        (Some(page), None, None) => Ok(OpenSelection::Page(narrow(page))),
+        (None, Some((start_ms, end_ms)), None) => Ok(OpenSelection::Time { start_ms, end_ms }),
+        (None, None, Some((start, end))) => {
+            Ok(OpenSelection::Lines { start: narrow(start), end: narrow(end) })
+        }
         _ => refuse("give only one of page, start_ms with end_ms, or start_line with end_line".into()),
     }
 }
@@ -142,7 +144,7 @@ fn ends(
     Ok(Some((start, end)))
 }
 
-fn render(opened: &OpenedFile) -> Output {
+fn render(opened: &OpenedFile) -> ToolOutput {
     let mut structured = json!({
         "rel_path": opened.rel_path,
         "doc_type": opened.doc_type.as_str(),
@@ -154,7 +156,7 @@ fn render(opened: &OpenedFile) -> Output {
     structured["truncated"] = json!(opened.truncated);
     let mut content = vec![visible(&opened.content)];
     content.extend(note(opened));
-    Output { content, structured: structured.into(), warnings: Vec::new() }
+    ToolOutput { content, structured: structured.into(), warnings: Vec::new() }
 }
 
 /// The content as a model sees it. Where the file has changed since it was indexed, a first line says so: a citation may
@@ -215,24 +217,24 @@ pub(super) mod tests {
     fn d150_d153_selections_and_their_defaults() {
         let of = |arguments: Value| request(arguments).unwrap();
         let plain = of(json!({"rel_path": "a.rs"}));
-        assert_eq!((plain.selection, plain.max_chars), (Selection::Start, 20_000));
+        assert_eq!((plain.selection, plain.max_chars), (OpenSelection::Start, 20_000));
         let lines = of(json!({"rel_path": "a.rs", "start_line": 3, "end_line": 9.0, "max_chars": 200}));
-        assert_eq!((lines.selection, lines.max_chars), (Selection::Lines { start: 3, end: 9 }, 200));
-        assert_eq!(of(json!({"rel_path": "a.pdf", "page": 2})).selection, Selection::Page(2));
+        assert_eq!((lines.selection, lines.max_chars), (OpenSelection::Lines { start: 3, end: 9 }, 200));
+        assert_eq!(of(json!({"rel_path": "a.pdf", "page": 2})).selection, OpenSelection::Page(2));
         assert_eq!(
             of(json!({"rel_path": "a.wav", "start_ms": 0, "end_ms": 5})).selection,
-            Selection::Time { start_ms: 0, end_ms: 5 }
+            OpenSelection::Time { start_ms: 0, end_ms: 5 }
         );
         let from = of(json!({"rel_path": "a.rs", "start_line": 7}));
-        assert_eq!(from.selection, Selection::Lines { start: 7, end: u32::MAX });
+        assert_eq!(from.selection, OpenSelection::Lines { start: 7, end: u32::MAX });
         let until = of(json!({"rel_path": "a.rs", "end_line": 7}));
-        assert_eq!(until.selection, Selection::Lines { start: 1, end: 7 });
+        assert_eq!(until.selection, OpenSelection::Lines { start: 1, end: 7 });
         let rest = of(json!({"rel_path": "a.wav", "start_ms": 5}));
-        assert_eq!(rest.selection, Selection::Time { start_ms: 5, end_ms: u64::MAX });
+        assert_eq!(rest.selection, OpenSelection::Time { start_ms: 5, end_ms: u64::MAX });
         let beginning = of(json!({"rel_path": "a.wav", "end_ms": 5}));
-        assert_eq!(beginning.selection, Selection::Time { start_ms: 0, end_ms: 5 });
+        assert_eq!(beginning.selection, OpenSelection::Time { start_ms: 0, end_ms: 5 });
         let far = of(json!({"rel_path": "a.rs", "start_line": 1, "end_line": 1e300}));
-        assert_eq!(far.selection, Selection::Lines { start: 1, end: u32::MAX });
+        assert_eq!(far.selection, OpenSelection::Lines { start: 1, end: u32::MAX });
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::SearchAnswer;
+use engine::SearchResults;
 use model::Hit;
 
-use crate::tool::Output;
+use crate::tool::ToolOutput;
 
 /// As many as the engine remembers answers.
 const CAPACITY: usize = 256;
@@ -20,11 +20,15 @@ pub(super) struct Rendered {
 struct WordedAnswer {
     /// Kept, so that no other list can take this one's place in memory.
     _hits: Arc<[Hit]>,
-    output: Output,
+    output: ToolOutput,
 }
 
 impl Rendered {
-    pub(super) fn get(&self, answer: &SearchAnswer, render: impl FnOnce(&SearchAnswer) -> Output) -> Output {
+    pub(super) fn get(
+        &self,
+        answer: &SearchResults,
+        render: impl FnOnce(&SearchResults) -> ToolOutput,
+    ) -> ToolOutput {
         let key = (Arc::as_ptr(&answer.hits).addr(), answer.indexing_complete);
         let lock = || self.by_hits.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = lock().get(&key) {
@@ -51,13 +55,13 @@ mod tests {
     use super::super::hits::tests::sample_hit;
     use super::*;
 
-    fn answer(path: &str, indexing_complete: bool) -> SearchAnswer {
+    fn answer(path: &str, indexing_complete: bool) -> SearchResults {
         let hits = Arc::new([sample_hit(path)]);
-        SearchAnswer { query: "q".into(), k: 1, index_used: IndexUsed::Text, hits, indexing_complete }
+        SearchResults { query: "q".into(), k: 1, index_used: IndexUsed::Text, hits, indexing_complete }
     }
 
-    fn output(text: &str) -> Output {
-        Output::new(text.into(), json!({}))
+    fn output(text: &str) -> ToolOutput {
+        ToolOutput::new(text.into(), json!({}))
     }
 
     #[test]
@@ -66,7 +70,7 @@ mod tests {
         let one = answer("a", true);
         assert_eq!(rendered.get(&one, |_| output("one")), output("one"));
         assert_eq!(rendered.get(&one.clone(), |_| panic!("again")), output("one"));
-        let meanwhile = SearchAnswer { indexing_complete: false, ..one.clone() };
+        let meanwhile = SearchResults { indexing_complete: false, ..one.clone() };
         assert_eq!(rendered.get(&meanwhile, |_| output("two")), output("two"));
         assert_eq!(rendered.get(&answer("a", true), |_| output("three")), output("three"));
     }

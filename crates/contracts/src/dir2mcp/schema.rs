@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Where a hit or a slice stands in its document.
+/// Where a hit or a slice is in its document.
 pub(super) fn span() -> Value {
     json!({
         "type": "object",

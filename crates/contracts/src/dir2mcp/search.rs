@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Engine, SearchAnswer};
+use engine::{Engine, SearchResults};
 use model::{ErrorCode, Failure, IndexChoice, PriceClass, Query};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use super::rendered::Rendered;
 use super::schema;
 use crate::arguments::{typed, whole};
 use crate::text::{Summary, shown};
-use crate::tool::{Frame, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "dir2mcp.search",
     title: "Search",
     description: "Search the indexed directory: code identifiers, file names, phrases in quotes or plain words. \
@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// `k` is how many hits are returned unless told otherwise; the schema publishes it.
-pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>, k: usize) -> Tool {
+pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>, k: usize) -> Tool {
     let engine = Arc::clone(engine);
     let rendered = Arc::new(Rendered::default());
     let tool = Tool::new(frame, SPEC, move |invocation| {
@@ -103,7 +103,7 @@ fn query(arguments: Value, k: usize) -> Result<Query, Failure> {
     })
 }
 
-fn render(answer: &SearchAnswer) -> Output {
+fn render(answer: &SearchResults) -> ToolOutput {
     let note = progress_note(answer.indexing_complete);
     let asked = shown(&answer.query);
     let used = answer.index_used;
@@ -113,7 +113,7 @@ fn render(answer: &SearchAnswer) -> Output {
         n => format!("{n} hits for \"{asked}\" (index: {used}), best first.{note}"),
     });
     list_hits(&mut summary, &answer.hits);
-    Output::new(
+    ToolOutput::new(
         summary.finish(),
         json!({
             "query": answer.query,
@@ -167,8 +167,8 @@ pub(super) mod tests {
         );
     }
 
-    fn answer(hits: usize) -> SearchAnswer {
-        SearchAnswer {
+    fn answer(hits: usize) -> SearchResults {
+        SearchResults {
             query: "main".into(),
             k: 50,
             index_used: IndexUsed::Both,

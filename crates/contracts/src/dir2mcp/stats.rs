@@ -8,12 +8,12 @@ use model::{ErrorCode, PriceClass};
 use serde_json::{Value, json};
 
 use crate::text::one_line;
-use crate::tool::{Frame, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
 /// The protocol version that the specification is written for; what a session speaks is negotiated.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "dir2mcp.stats",
     title: "Stats",
     description: "Status of the index: whether indexing runs, how many files the last job scanned, indexed, skipped \
@@ -27,7 +27,7 @@ pub(super) const SPEC: Spec = Spec {
     price: PriceClass::Free,
 };
 
-pub(super) fn tool(frame: &Frame, engine: &Arc<Engine>) -> Tool {
+pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>) -> Tool {
     let engine = Arc::clone(engine);
     Tool::new(frame, SPEC, move |invocation| {
         let engine = Arc::clone(&engine);
@@ -86,7 +86,7 @@ fn output() -> Value {
     })
 }
 
-fn render(stats: &Stats) -> Output {
+fn render(stats: &Stats) -> ToolOutput {
     let indexing = &stats.indexing;
     let models = &stats.models;
     let state = if indexing.running { "Indexing is running" } else { "Indexing is complete" };
@@ -109,7 +109,7 @@ fn render(stats: &Stats) -> Output {
     for note in &indexing.notes {
         text.push_str(&format!(" Note: {}", one_line(note)));
     }
-    Output::new(
+    ToolOutput::new(
         text,
         json!({
             "root": stats.root,

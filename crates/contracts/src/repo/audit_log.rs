@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema::given;
-use super::{Context, output};
+use super::{RepoContext, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.audit_log",
     title: "Audit log",
     description: "The last calls of these tools, oldest first: time, tool, outcome and harmless arguments; never prompts, \
@@ -71,7 +71,7 @@ struct Arguments {
     limit: Option<u64>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let limit = u64::from(context.limits.max_search_hits);
     let limit = arguments.limit.unwrap_or(limit).min(limit) as usize;

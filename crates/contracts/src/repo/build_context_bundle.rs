@@ -11,13 +11,13 @@ use sha2::{Digest, Sha256};
 
 use super::schema::not_blank;
 use super::search::{MODES, retrieval, rounded};
-use super::{Context, RepoLimits, incomplete, output};
+use super::{RepoContext, RepoLimits, incomplete, output};
 use crate::arguments::{typed, whole};
 use crate::text::visible;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 use crate::way_out::visible_value;
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.build_context_bundle",
     title: "Build a context bundle",
     description: "For a task in plain words: the excerpts of the repository that it needs, aligned to whole functions and \
@@ -168,7 +168,7 @@ impl BundleArguments {
     }
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: BundleArguments = typed(invocation.arguments)?;
     let mut request = arguments.request(&context.limits)?;
     context.permitted(request.retrieval)?;

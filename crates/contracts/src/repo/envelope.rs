@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::audit::harmless;
 use crate::service::ToolResult;
-use crate::tool::{Envelope, Output};
+use crate::tool::{ResultEnvelope, ToolOutput};
 
 pub(crate) struct RepoEnvelope {
     pub(crate) max_bytes: u64,
@@ -14,7 +14,7 @@ pub(crate) struct RepoEnvelope {
 
 const BLOCKED: &str = "PATH_BLOCKED";
 
-impl Envelope for RepoEnvelope {
+impl ResultEnvelope for RepoEnvelope {
     fn note(&self, arguments: &Value) -> Map<String, Value> {
         harmless(arguments)
     }
@@ -23,7 +23,7 @@ impl Envelope for RepoEnvelope {
         given.unwrap_or_else(fresh_id)
     }
 
-    fn finish(&self, request_id: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
+    fn finish(&self, request_id: &str, outcome: Result<ToolOutput, Failure>) -> (ToolResult, AuditVerdict) {
         let (mut envelope, mut error_code) = enveloped(request_id, outcome);
         let mut text = envelope.to_string();
         let size = wire_bytes(&text);
@@ -65,7 +65,7 @@ fn wire_bytes(envelope: &str) -> u64 {
 }
 
 /// The envelope, and the code for the audit line of a call that failed.
-fn enveloped(request_id: &str, outcome: Result<Output, Failure>) -> (Value, Option<String>) {
+fn enveloped(request_id: &str, outcome: Result<ToolOutput, Failure>) -> (Value, Option<String>) {
     let failure = match outcome {
         Ok(output) => {
             let envelope = json!({

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::references::Arguments;
 use super::schema::{self, given, within};
-use super::{Context, incomplete, output};
+use super::{RepoContext, incomplete, output};
 use crate::arguments::typed;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.find_definition",
     title: "Find a definition",
     description: "Where a function, class, method, type or constant is declared, in every language with outlines: path, \
@@ -64,7 +64,7 @@ fn schema() -> Value {
     })
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
     let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
     let request = SymbolRequest { symbol: symbol.clone(), path: given(path), limit };

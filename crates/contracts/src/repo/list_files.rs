@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema::{self, given};
-use super::{Context, output};
+use super::{RepoContext, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.list_files",
     title: "List files",
     description: "The files of the repository, sorted by path, with size and modification time (nanoseconds). Hidden files \
@@ -71,7 +71,7 @@ struct Arguments {
     include_hidden: Option<bool>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let limit = u64::from(context.limits.max_search_hits);
     let limit = arguments.max_results.unwrap_or(limit).min(limit) as usize;

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use engine::{AuditLog, AuditTrail, AuditWait, Engine, FileView, Retrieval, Windows};
 use model::{ErrorCode, Failure};
 
-use crate::contract::{ContractSet, Served, Services};
+use crate::contract::{ContractSet, ServedRoots, Services};
 use crate::registry::ToolNames;
-use crate::tool::{Frame, Invocation, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Invocation, Tool, ToolOutput, ToolSpec};
 use envelope::RepoEnvelope;
 pub(crate) use envelope::public_code;
 
@@ -50,14 +50,14 @@ pub struct RepoConfig {
 }
 
 /// What every handler gets.
-pub(crate) struct Context {
+pub(crate) struct RepoContext {
     engine: Arc<Engine>,
     config: RepoConfig,
     limits: RepoLimits,
     log: Arc<AuditLog>,
 }
 
-impl Context {
+impl RepoContext {
     fn windows(&self) -> Windows {
         Windows::new(self.config.chunk_lines, self.config.chunk_overlap)
     }
@@ -83,8 +83,8 @@ impl ContractSet for Repo {
         "repo"
     }
 
-    fn serves(&self) -> Served {
-        Served::PrimaryRoot
+    fn serves(&self) -> ServedRoots {
+        ServedRoots::PrimaryRoot
     }
 
     fn instructions(&self, names: ToolNames) -> String {
@@ -110,7 +110,7 @@ fn tools(services: &Services, engine: &Arc<Engine>) -> Vec<Tool> {
     let config = services.repo.clone();
     let limits = config.limits;
     let log = services.workspace.audit_log(&config.data_dir, engine.redactor());
-    let frame = Frame {
+    let frame = ContractFrame {
         envelope: Arc::new(RepoEnvelope { max_bytes: limits.max_total_bytes_per_response }),
         calls: Arc::clone(services.workspace.calls()),
         trail: AuditTrail {
@@ -120,7 +120,7 @@ fn tools(services: &Services, engine: &Arc<Engine>) -> Vec<Tool> {
             names_price: false,
         },
     };
-    let context = Arc::new(Context { engine: Arc::clone(engine), config, limits, log });
+    let context = Arc::new(RepoContext { engine: Arc::clone(engine), config, limits, log });
     let tool = |spec, run| framed(&frame, &context, spec, run);
     vec![
         tool(status::SPEC, |context, invocation| Box::pin(status::run(context, invocation))),
@@ -140,9 +140,10 @@ fn tools(services: &Services, engine: &Arc<Engine>) -> Vec<Tool> {
     ]
 }
 
-type Run = fn(Arc<Context>, Invocation) -> futures::future::BoxFuture<'static, Result<Output, Failure>>;
+type Run =
+    fn(Arc<RepoContext>, Invocation) -> futures::future::BoxFuture<'static, Result<ToolOutput, Failure>>;
 
-fn framed(frame: &Frame, context: &Arc<Context>, spec: Spec, run: Run) -> Tool {
+fn framed(frame: &ContractFrame, context: &Arc<RepoContext>, spec: ToolSpec, run: Run) -> Tool {
     let context = Arc::clone(context);
     Tool::new(frame, spec, move |invocation| run(Arc::clone(&context), invocation))
 }
@@ -163,8 +164,8 @@ fn instructions(names: ToolNames) -> String {
 }
 
 /// A result; its text is the envelope around it.
-fn output(result: serde_json::Value, warnings: Vec<String>) -> Output {
-    Output { warnings, ..Output::new("result".to_owned(), result) }
+fn output(result: serde_json::Value, warnings: Vec<String>) -> ToolOutput {
+    ToolOutput { warnings, ..ToolOutput::new("result".to_owned(), result) }
 }
 
 const INCOMPLETE: &str = "indexing is still running: the answer covers the files indexed so far";
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::tool::tests::{assert_well_formed, listed};
 
-    fn specs() -> [Spec; 10] {
+    fn specs() -> [ToolSpec; 10] {
         [
             status::SPEC,
             list_files::SPEC,

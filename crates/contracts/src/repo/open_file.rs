@@ -8,11 +8,11 @@ use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output, schema};
+use super::{RepoContext, output, schema};
 use crate::arguments::typed;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.open_file",
     title: "Open a file",
     description: "Numbered lines of one text file. Without end_line, as many as max_open_lines, and truncated says whether \
@@ -67,7 +67,7 @@ struct Arguments {
     end_line: Option<f64>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     // The schema admits whole numbers only; one below 1 means the first line.
     let line = |number: f64| number.clamp(1.0, f64::from(u32::MAX)) as u32;

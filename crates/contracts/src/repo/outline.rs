@@ -8,11 +8,11 @@ use model::{ErrorCode, Failure, PriceClass, Symbol};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output, schema};
+use super::{RepoContext, output, schema};
 use crate::arguments::typed;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.outline",
     title: "Outline a file",
     description: "The declarations of one source file, nested and conditional ones included, with signature, line range, \
@@ -73,7 +73,7 @@ struct Arguments {
     path: String,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let structure = context.engine.outline(&invocation.call, &context.config.view, arguments.path).await?;
     let warnings = structure.shortfall.iter().cloned().collect();

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema::{given, within};
-use super::{Context, find_definition, incomplete, output};
+use super::{RepoContext, find_definition, incomplete, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.references",
     title: "Find references",
     description: "Where a name is used: imports, bases, calls, instantiations, types, reads and writes, each with its line \
@@ -64,7 +64,7 @@ pub(super) struct Arguments {
     pub(super) top_k: Option<u64>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
     let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
     let request = SymbolRequest { symbol: symbol.clone(), path: given(path), limit };

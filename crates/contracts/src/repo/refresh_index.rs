@@ -7,11 +7,11 @@ use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{RepoContext, output};
 use crate::arguments::typed;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.refresh_index",
     title: "Refresh the index",
     description: "Looks at all files now and brings the index up to date; with force, builds it anew. The index also follows \
@@ -55,7 +55,7 @@ struct Arguments {
     force: Option<bool>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let (config, force) = (&context.config, arguments.force.unwrap_or(false));
     let done =

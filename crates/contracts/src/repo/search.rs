@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{LineHits, Page, Retrieval, SearchFilter, SearchRequest};
+use engine::{LineHits, ResultPage, Retrieval, SearchFilter, SearchRequest};
 use model::{ErrorCode, Failure, Filter, IndexChoice, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema::{self, given, not_blank, within};
-use super::{Context, incomplete, output};
+use super::{RepoContext, incomplete, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.search",
     title: "Search",
     description: "Ranked passages for words, identifiers or a question: path, line range, the lines that match, score and \
@@ -94,7 +94,7 @@ struct Arguments {
     path_prefix: Option<String>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let mode = arguments.mode.unwrap_or_else(|| MODES[0].to_owned());
     let request = SearchRequest {
@@ -103,7 +103,7 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
         scope: None,
         retrieval: retrieval(&mode),
         index: IndexChoice::Both,
-        page: Page {
+        page: ResultPage {
             offset: 0,
             limit: within(
                 Some(
@@ -140,7 +140,7 @@ pub(super) fn retrieval(mode: &str) -> Retrieval {
     }
 }
 
-fn render(query: &str, mode: &str, found: &LineHits) -> Output {
+fn render(query: &str, mode: &str, found: &LineHits) -> ToolOutput {
     let mut warnings = incomplete(found.is_complete);
     let mut changed: Vec<&str> =
         found.hits.iter().filter(|hit| hit.is_changed).map(|hit| hit.path.as_str()).collect();

@@ -6,10 +6,10 @@ use std::time::Duration;
 use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Value, json};
 
-use super::{Context, incomplete, output};
-use crate::tool::{Invocation, Output, Spec};
+use super::{RepoContext, incomplete, output};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "repo.status",
     title: "Status",
     description: "What this repository server covers: root, state of the index, number of indexed files, languages with \
@@ -43,7 +43,7 @@ fn schema() -> Value {
     })
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let (limits, config) = (context.limits, &context.config);
     let view = &config.view;
     let status = context.engine.status(&invocation.call, view, config.data_dir.clone()).await?;

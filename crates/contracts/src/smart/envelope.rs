@@ -7,18 +7,18 @@ use engine::AuditVerdict;
 use model::{ErrorCode, Failure, Pointer, Provider};
 use serde_json::{Map, Value, json};
 
-use super::{Context, MCP_VERSION};
+use super::{MCP_VERSION, SmartContext};
 use crate::service::ToolResult;
-use crate::tool::{Envelope, Output};
+use crate::tool::{ResultEnvelope, ToolOutput};
 
 pub(crate) struct SmartEnvelope {
-    pub(crate) context: Arc<Context>,
+    pub(crate) context: Arc<SmartContext>,
 }
 
 /// Texts that say what a caller thinks about.
 const ASKED: [&str; 1] = ["query"];
 
-impl Envelope for SmartEnvelope {
+impl ResultEnvelope for SmartEnvelope {
     /// Numbers, switches, lists by their length; what was asked only where the operator wants it kept.
     fn note(&self, arguments: &Value) -> Map<String, Value> {
         let mut noted = Map::new();
@@ -58,11 +58,11 @@ impl Envelope for SmartEnvelope {
         (blanked != text).then_some(blanked)
     }
 
-    fn finish(&self, _: &str, outcome: Result<Output, Failure>) -> (ToolResult, AuditVerdict) {
+    fn finish(&self, _: &str, outcome: Result<ToolOutput, Failure>) -> (ToolResult, AuditVerdict) {
         match outcome {
             Ok(output) => {
                 let metadata = counts(&output.structured);
-                let Output { content, structured, .. } = output;
+                let ToolOutput { content, structured, .. } = output;
                 let verdict = AuditVerdict { metadata, ..AuditVerdict::default() };
                 (ToolResult { content, structured, is_error: false }, verdict)
             }

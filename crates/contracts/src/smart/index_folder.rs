@@ -8,11 +8,11 @@ use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{SmartContext, output};
 use crate::arguments::typed;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "indexFolder",
     title: "Index folder",
     description: "Bring the index of a folder up to date: files whose size and time are unchanged are skipped. Folders \
@@ -67,7 +67,7 @@ struct Arguments {
     priority: Option<String>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let priority = match arguments.priority.as_deref() {
         Some("low") => Priority::Low,

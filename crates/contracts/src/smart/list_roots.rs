@@ -6,10 +6,10 @@ use std::time::Duration;
 use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Value, json};
 
-use super::{Context, output};
-use crate::tool::{Invocation, Output, Spec};
+use super::{SmartContext, output};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "listRoots",
     title: "List roots",
     description: "The folders that may be searched and previewed. Every path of these tools lies below one of them.",
@@ -32,7 +32,7 @@ fn schema() -> Value {
     }))
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let roots = context.workspace.list_roots(&invocation.call).await?;
     Ok(output(json!({ "roots": roots })))
 }

@@ -19,9 +19,9 @@ use model::{ErrorCode, Failure};
 use policy::Redactor;
 use serde_json::Value;
 
-use crate::contract::{ContractSet, Served, Services};
+use crate::contract::{ContractSet, ServedRoots, Services};
 use crate::registry::ToolNames;
-use crate::tool::{Frame, Invocation, Output, Spec, Tool};
+use crate::tool::{ContractFrame, Invocation, Tool, ToolOutput, ToolSpec};
 use envelope::SmartEnvelope;
 pub(crate) use envelope::public_code;
 use limits::CallLimits;
@@ -49,13 +49,13 @@ pub struct SmartConfig {
 }
 
 /// What every handler gets.
-pub(crate) struct Context {
+pub(crate) struct SmartContext {
     workspace: Arc<Workspace>,
     config: SmartConfig,
     limits: CallLimits,
 }
 
-impl Context {
+impl SmartContext {
     /// Text as it may leave these tools.
     fn redacted(&self, text: &str) -> String {
         self.config.redactor.redact(text).into_owned()
@@ -88,8 +88,8 @@ impl ContractSet for Smart {
         "smart"
     }
 
-    fn serves(&self) -> Served {
-        Served::AllRoots
+    fn serves(&self) -> ServedRoots {
+        ServedRoots::AllRoots
     }
 
     fn instructions(&self, _: ToolNames) -> String {
@@ -122,8 +122,9 @@ fn tools(services: &Services) -> Vec<Tool> {
     };
     let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: false };
     let calls = Arc::clone(workspace.calls());
-    let context = Arc::new(Context { workspace, limits: CallLimits::new(config.limits), config });
-    let frame = Frame { envelope: Arc::new(SmartEnvelope { context: Arc::clone(&context) }), calls, trail };
+    let context = Arc::new(SmartContext { workspace, limits: CallLimits::new(config.limits), config });
+    let frame =
+        ContractFrame { envelope: Arc::new(SmartEnvelope { context: Arc::clone(&context) }), calls, trail };
     let tool = |spec, run| framed(&frame, &context, spec, run);
     vec![
         tool(list_roots::SPEC, |context, invocation| Box::pin(list_roots::run(context, invocation))),
@@ -137,10 +138,10 @@ fn tools(services: &Services) -> Vec<Tool> {
     ]
 }
 
-type Run = fn(Arc<Context>, Invocation) -> BoxFuture<'static, Result<Output, Failure>>;
+type Run = fn(Arc<SmartContext>, Invocation) -> BoxFuture<'static, Result<ToolOutput, Failure>>;
 
 /// Every call counts against its caller's limit before it does anything.
-fn framed(frame: &Frame, context: &Arc<Context>, spec: Spec, run: Run) -> Tool {
+fn framed(frame: &ContractFrame, context: &Arc<SmartContext>, spec: ToolSpec, run: Run) -> Tool {
     let context = Arc::clone(context);
     Tool::new(frame, spec, move |invocation| {
         let context = Arc::clone(&context);
@@ -152,12 +153,12 @@ fn framed(frame: &Frame, context: &Arc<Context>, spec: Spec, run: Run) -> Tool {
 }
 
 /// A result with the version in front; its text is the same JSON.
-fn output(mut result: Value) -> Output {
+fn output(mut result: Value) -> ToolOutput {
     let mut versioned = serde_json::json!({ "mcp_version": MCP_VERSION });
     if let (Some(into), Some(from)) = (versioned.as_object_mut(), result.as_object_mut()) {
         into.append(from);
     }
-    Output::new(versioned.to_string(), versioned)
+    ToolOutput::new(versioned.to_string(), versioned)
 }
 
 /// The schema of a result with these properties, all of them required.
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
     use crate::tool::tests::{assert_well_formed, listed};
 
-    fn specs() -> [Spec; 6] {
+    fn specs() -> [ToolSpec; 6] {
         [
             list_roots::SPEC,
             index_folder::SPEC,

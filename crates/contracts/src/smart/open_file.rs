@@ -8,11 +8,11 @@ use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{SmartContext, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "openFile",
     title: "Preview file",
     description: "A safe preview of a file at a pointer of searchFiles (page 3, slide 7, sheet 'Q2', lines 10-20), or of \
@@ -66,7 +66,7 @@ struct Arguments {
     after: Option<u64>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let request = PreviewRequest {
         path: arguments.path,

@@ -7,11 +7,11 @@ use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{SmartContext, output};
 use crate::arguments::typed;
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "rewriteQuery",
     title: "Rewrite query",
     description: "How a plain question is understood: the extensions and years it speaks of as filters, the rest as a \
@@ -53,7 +53,7 @@ struct Arguments {
     query: String,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     if arguments.query.trim().is_empty() {
         return Err(Failure::new(ErrorCode::MissingField, "query is required"));

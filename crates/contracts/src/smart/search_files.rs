@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{FoundFile, Page, Retrieval, SearchFilter, SearchRequest};
+use engine::{MatchingFile, ResultPage, Retrieval, SearchFilter, SearchRequest};
 use model::{ErrorCode, Failure, IndexChoice, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{SmartContext, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "searchFiles",
     title: "Search files",
     description: "Find files by keywords and meaning. Plain questions work: file types and years in them become filters \
@@ -94,7 +94,7 @@ struct Arguments {
     roots: Option<Vec<String>>,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     if arguments.query.trim().is_empty() {
         return Err(Failure::new(ErrorCode::MissingField, "query is required"));
@@ -112,7 +112,7 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
             years: some(arguments.years),
             ..SearchFilter::default()
         },
-        page: Page { offset: offset as usize, limit: arguments.k.unwrap_or(DEFAULT_K) as usize },
+        page: ResultPage { offset: offset as usize, limit: arguments.k.unwrap_or(DEFAULT_K) as usize },
     };
     let found = context.workspace.search_files(&invocation.call, request, context.rules()).await?;
     let items: Vec<Value> = found.items.iter().map(item).collect();
@@ -123,7 +123,7 @@ pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result
     })))
 }
 
-fn item(file: &FoundFile) -> Value {
+fn item(file: &MatchingFile) -> Value {
     json!({
         "path": file.path,
         "pointer": file.pointer,
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn s018_items_in_the_specified_shape() {
-        let file = FoundFile {
+        let file = MatchingFile {
             path: "/mnt/a.docx".into(),
             pointer: "page 3".into(),
             snippet: "text".into(),

@@ -8,11 +8,11 @@ use model::{ErrorCode, Failure, PriceClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, output};
+use super::{SmartContext, output};
 use crate::arguments::{typed, whole};
-use crate::tool::{Invocation, Output, Spec};
+use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
-pub(super) const SPEC: Spec = Spec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "summarizeResults",
     title: "Summarize results",
     description: "A concise summary of some results of searchFiles, from their snippets alone. Without a model it picks \
@@ -71,26 +71,26 @@ fn schema() -> Value {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     query: String,
-    results: Vec<Item>,
+    results: Vec<SummaryItem>,
     style: Option<String>,
     #[serde(default, deserialize_with = "whole")]
     max_tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Item {
+struct SummaryItem {
     path: String,
     snippet: String,
 }
 
-pub(super) async fn run(context: Arc<Context>, invocation: Invocation) -> Result<Output, Failure> {
+pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
     let arguments: Arguments = typed(invocation.arguments)?;
     let style = match arguments.style.as_deref() {
         Some("paragraph") => SummaryStyle::Paragraph,
         Some("table") => SummaryStyle::Table,
         _ => SummaryStyle::Bullets,
     };
-    let given = |item: Item| GivenResult { path: item.path, snippet: item.snippet };
+    let given = |item: SummaryItem| GivenResult { path: item.path, snippet: item.snippet };
     let results = arguments.results.into_iter().map(given).collect();
     let max_tokens = arguments.max_tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
     let request = SummaryRequest { query: arguments.query, results, style, max_tokens };

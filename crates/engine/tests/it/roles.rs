@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-use engine::{Engine, Event, IndexingOutcome};
+use engine::{Engine, EngineEvent, IndexingOutcome};
 use model::IndexMode;
 use testkit::Folder;
 
@@ -32,7 +32,7 @@ async fn a_reader_takes_over_when_the_writer_ends() {
     reader.start(
         IndexMode::Incremental,
         Arc::new(move |event| {
-            if let Event::BecameWriter = event {
+            if let EngineEvent::BecameWriter = event {
                 let _ = tell.lock().unwrap().send(());
             }
         }),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use engine::{
-    Call, FurtherRoot, Page, PreviewRequest, PreviewRules, Retrieval, SearchFilter, SearchRequest, Workspace,
+    Call, FurtherRoot, PreviewRequest, PreviewRules, ResultPage, Retrieval, SearchFilter, SearchRequest,
+    Workspace,
 };
 use model::{ErrorCode, IndexChoice};
 use testkit::Folder;
@@ -33,7 +34,7 @@ fn request(text: &str, roots: Vec<String>) -> SearchRequest {
         retrieval: Retrieval::Hybrid,
         index: IndexChoice::Both,
         filter: SearchFilter::default(),
-        page: Page { offset: 0, limit: 10 },
+        page: ResultPage { offset: 0, limit: 10 },
     }
 }
 

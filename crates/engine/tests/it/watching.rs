@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
-use engine::{Engine, EngineConfig, Event, EventSink};
+use engine::{Engine, EngineConfig, EngineEvent, EventSink};
 use model::{IndexMode, Progress};
 use testkit::Folder;
 
@@ -14,7 +14,7 @@ fn reports() -> (EventSink, Receiver<Progress>) {
     let (tell, told) = channel();
     let tell = Mutex::new(tell);
     let sink: EventSink = Arc::new(move |event| {
-        if let Event::Progress(progress) = event {
+        if let EngineEvent::Progress(progress) = event {
             let _ = tell.lock().unwrap().send(progress);
         }
     });

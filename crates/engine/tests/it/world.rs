@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::{
-    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ModelNames, SearchAnswer, Weights,
+    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ModelNames, SearchResults, Weights,
 };
 use model::{Failure, Filter, IndexChoice, IndexKind, IndexMode, LocalEmbedder, Query, WallClock};
 
@@ -65,7 +65,7 @@ pub(crate) fn query(text: &str) -> Query {
     Query { text: text.to_owned(), k: 10, index: IndexChoice::Both, filter: Filter::default() }
 }
 
-pub(crate) async fn search(engine: &Engine, text: &str) -> Result<SearchAnswer, Failure> {
+pub(crate) async fn search(engine: &Engine, text: &str) -> Result<SearchResults, Failure> {
     engine.search(&Call::cli("test"), query(text).into()).await
 }
 

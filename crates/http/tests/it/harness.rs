@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use dir2mcp_http::{
-    BearerTokens, Credential, HttpConfig, HttpError, NoVitals, Route, SecretToken, Site, bind,
+    BearerTokens, Credential, HttpConfig, HttpError, HttpSite, NoVitals, Route, SecretToken, bind,
 };
 use model::Identity;
 use tokio::task::JoinHandle;
@@ -29,7 +29,7 @@ impl Server {
         let auth = Arc::new(BearerTokens::new(&[alice]).expect("a usable token"));
         let bound = bind(HttpConfig { auth, ..HttpConfig::default() }).await.expect("binds");
         let address = bound.local_addr();
-        let site = routes.into_iter().fold(Site::default().vitals(Arc::new(NoVitals)), Site::route);
+        let site = routes.into_iter().fold(HttpSite::default().vitals(Arc::new(NoVitals)), HttpSite::route);
         let cancel = CancellationToken::new();
         let task = tokio::spawn(bound.serve(site, cancel.clone()));
         Server { address, cancel, task }

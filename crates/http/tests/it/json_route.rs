@@ -2,7 +2,7 @@
 
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use dir2mcp_http::{Guard, Hardening, Limits, Refusal, Route, WaitsForTurn};
+use dir2mcp_http::{Hardening, Refusal, Route, RouteGuard, RouteLimits, WaitsForTurn};
 use http::{Method, StatusCode};
 use model::{Caller, ErrorCode};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn search(
 fn api() -> Route {
     Route::new("/api/search", Router::new().route("/api/search", post(search)))
         .methods([Method::POST])
-        .limits(Limits { body_bytes: 64, ..Limits::default() })
+        .limits(RouteLimits { body_bytes: 64, ..RouteLimits::default() })
 }
 
 #[tokio::test]
@@ -81,8 +81,8 @@ async fn an_asset_is_cached_and_hardened_in_its_own_way_but_its_refusals_are_not
         .header("content-security-policy", "default-src 'self'");
     let asset = Route::new("/console/app.js", get(async || "console.log(1)"))
         .methods([Method::GET])
-        .guard(Guard::Open)
-        .limits(Limits { turn: WaitsForTurn::Never, ..Limits::default() })
+        .guard(RouteGuard::Open)
+        .limits(RouteLimits { turn: WaitsForTurn::Never, ..RouteLimits::default() })
         .hardening(hardening);
     let server = Server::start([asset]).await;
     let answer = server.ask(&Ask::new("GET", "/console/app.js")).await;

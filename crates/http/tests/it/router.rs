@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Path;
 use axum::routing::get;
-use dir2mcp_http::{Anonymous, Guard, HttpConfig, Route, Site, bind};
+use dir2mcp_http::{Anonymous, HttpConfig, HttpSite, Route, RouteGuard, bind};
 use http::Request;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,7 @@ use crate::harness::Server;
 use crate::wire::Ask;
 
 fn named(path: &str, name: &'static str) -> Route {
-    Route::new(path, Router::new().fallback(async move || name)).guard(Guard::Open)
+    Route::new(path, Router::new().fallback(async move || name)).guard(RouteGuard::Open)
 }
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn a_router_serves_the_paths_below_its_own() {
     let api = Router::new()
         .route("/api/files/{*path}", get(async |Path(path): Path<String>| path))
         .route("/api/status", get(async || "fine"));
-    let api = Route::new("/api", api).with_subpaths().guard(Guard::Open);
+    let api = Route::new("/api", api).with_subpaths().guard(RouteGuard::Open);
     let routes = [api, named("/api/search", "exactly"), named("/apis", "another")];
     let server = Server::start(routes).await;
     for (path, status, text) in [
@@ -45,7 +45,7 @@ async fn a_path_is_served_once_and_the_health_checks_keep_theirs() {
     for routes in [["/a", "/a"], ["/b", "/healthz"], ["/c", "not a path"]] {
         let bound = bind(HttpConfig { auth: Arc::new(Anonymous::default()), ..HttpConfig::default() });
         let bound = bound.await.expect("binds");
-        let site = Site::default().vitals(Arc::new(dir2mcp_http::NoVitals));
+        let site = HttpSite::default().vitals(Arc::new(dir2mcp_http::NoVitals));
         let site = routes.iter().fold(site, |site, path| site.route(named(path, "x")));
         let error = bound.serve(site, CancellationToken::new()).await.expect_err("refused");
         assert_eq!(error.code(), "CONFIG_INVALID", "{error}");

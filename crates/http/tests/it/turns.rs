@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::routing::{get, post};
-use dir2mcp_http::{Limits, Route, WaitsForTurn};
+use dir2mcp_http::{Route, RouteLimits, WaitsForTurn};
 use futures::future::join_all;
 use tokio::sync::{Semaphore, watch};
 
@@ -43,7 +43,8 @@ async fn one_client_has_a_bounded_number_of_requests_under_way() {
     let fetched = get(move || without.run());
     let server = Server::start([
         Route::new("/post", posted),
-        Route::new("/get", fetched).limits(Limits { turn: WaitsForTurn::BeforeService, ..Limits::default() }),
+        Route::new("/get", fetched)
+            .limits(RouteLimits { turn: WaitsForTurn::BeforeService, ..RouteLimits::default() }),
     ])
     .await;
     let most = (4 * std::thread::available_parallelism().map_or(2, usize::from)).max(16);

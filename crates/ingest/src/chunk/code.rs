@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::lines::{Lines, split_line};
+use super::lines::{LineRanges, split_line};
 use super::{ChunkOptions, Cut};
 
 /// A window of ordinary lines is far below this many times `max_chars`; a minified file is not.
@@ -26,7 +26,7 @@ const WANTED: (usize, usize) = (2, 5);
 const ENOUGH: (usize, usize) = (1, 2);
 
 pub(super) fn cut<'a>(text: &'a str, options: &ChunkOptions) -> Vec<Cut<'a>> {
-    let lines = Lines::new(text);
+    let lines = LineRanges::new(text);
     let cutter = Cutter::new(&lines, options);
     let mut cuts = Vec::new();
     for piece in cutter.pieces() {
@@ -43,7 +43,7 @@ struct Seam {
 }
 
 /// All seams, in order.
-fn seams(lines: &Lines<'_>) -> Vec<Seam> {
+fn seams(lines: &LineRanges<'_>) -> Vec<Seam> {
     let mut seams = Vec::new();
     // The indentations of the blocks that are open here, each deeper than the one before it.
     let mut open: Vec<usize> = Vec::new();
@@ -83,12 +83,12 @@ fn seams(lines: &Lines<'_>) -> Vec<Seam> {
     seams
 }
 
-/// What stands in the line above.
+/// What the line above is.
 enum Above {
     Blank,
     /// The end of a block.
     Closing,
-    /// The inside of a comment of several lines, which often stands a column to the right of what it belongs to.
+    /// The inside of a comment of several lines, which is often a column to the right of what it belongs to.
     Comment,
     Other,
 }
@@ -110,13 +110,13 @@ fn is_closing(code: &str) -> bool {
 const CLOSING_WORDS: &[&str] =
     &["catch", "done", "elif", "else", "elsif", "end", "except", "fi", "finally", "rescue"];
 
-/// Conditions of the C preprocessor stand at the margin in the midst of functions.
+/// Conditions of the C preprocessor are at the margin, even inside functions.
 fn is_directive(code: &str) -> bool {
     ["#if", "#el", "#endif"].iter().any(|start| code.starts_with(start))
 }
 
 struct Cutter<'a, 'b> {
-    lines: &'b Lines<'a>,
+    lines: &'b LineRanges<'a>,
     options: &'b ChunkOptions,
     max_lines: usize,
     wanted_lines: usize,
@@ -125,7 +125,7 @@ struct Cutter<'a, 'b> {
 }
 
 impl<'a, 'b> Cutter<'a, 'b> {
-    fn new(lines: &'b Lines<'a>, options: &'b ChunkOptions) -> Cutter<'a, 'b> {
+    fn new(lines: &'b LineRanges<'a>, options: &'b ChunkOptions) -> Cutter<'a, 'b> {
         let max_lines = options.code_max_lines.max(1);
         let wanted_lines = (max_lines * WANTED.0 / WANTED.1).max(1);
         Cutter {

@@ -1,4 +1,4 @@
-//! What stands above each chunk: the sections of a text, the declarations around code, the sheet and the header row of a
+//! The headings above each chunk: the sections of a text, the declarations around code, the sheet and the header row of a
 //! table, the subject of a mail.
 
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ impl<'a> TextHeadings<'a> {
         TextHeadings { lines, layout, marked, columns }
     }
 
-    /// What stands above a line, counted from 1.
+    /// The headings above a line, counted from 1.
     pub(super) fn above(&self, line: u32) -> Heading {
         let mut heading = Heading::default();
         let through = &self.lines[..self.lines.len().min(line as usize)];
@@ -125,7 +125,7 @@ impl UnitHeadings {
     }
 }
 
-/// Rows that are looked at for a header: above it stand a title and remarks at most.
+/// Rows that are looked at for a header: only a title and remarks come above it.
 const HEAD_ROWS: usize = 8;
 
 /// The title above a table and its header row.

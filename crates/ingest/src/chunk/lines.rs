@@ -4,20 +4,20 @@ use super::Cut;
 use crate::text_pages::LONGEST_PIECE;
 
 /// Byte ranges of a text's lines, without their line ends. Line `n` is at index `n - 1`.
-pub(super) struct Lines<'a> {
+pub(super) struct LineRanges<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str) -> Lines<'a> {
+impl<'a> LineRanges<'a> {
+    pub(super) fn new(text: &'a str) -> LineRanges<'a> {
         let mut starts = vec![0];
         starts.extend(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1));
         // A final line end closes the last line; it does not open another.
         if starts.len() > 1 && starts.last() == Some(&text.len()) {
             starts.pop();
         }
-        Lines { text, starts }
+        LineRanges { text, starts }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -62,7 +62,7 @@ pub fn chunk_text(
         DocType::Code => (IndexKind::Code, code::cut(text, options)),
         _ => (IndexKind::Text, prose::cut(text, options)),
     };
-    let places = Places::of(path, doc_type, text);
+    let places = TextPlaces::of(path, doc_type, text);
     let layout = Layout::of(doc_type, path.file_name());
     let headings = TextHeadings::new(text, layout, places.headings());
     let long_lines = LongLines::of(text);
@@ -73,7 +73,7 @@ pub fn chunk_text(
             let at = cut.text.as_ptr() as usize - text.as_ptr() as usize;
             let page = long_lines.as_ref().and_then(|long| long.page(cut.start_line, at));
             let place = match page {
-                // The page tells where the piece stands; which line it is of is still known.
+                // The page tells where the piece is; its line is still known.
                 Some(_) => Some(Pointer::Lines { start_line: cut.start_line, end_line: cut.end_line }),
                 None => places.pointer(cut),
             };
@@ -84,7 +84,7 @@ pub fn chunk_text(
 }
 
 /// What places a plain text has besides its lines.
-enum Places {
+enum TextPlaces {
     None,
     /// The headings of Markdown and their lines.
     Headings(Vec<(u32, String)>),
@@ -92,34 +92,34 @@ enum Places {
     Rows(Vec<u32>),
 }
 
-impl Places {
+impl TextPlaces {
     fn headings(&self) -> &[(u32, String)] {
         match self {
-            Places::Headings(headings) => headings,
-            Places::None | Places::Rows(_) => &[],
+            TextPlaces::Headings(headings) => headings,
+            TextPlaces::None | TextPlaces::Rows(_) => &[],
         }
     }
 
-    fn of(path: &RelPath, doc_type: DocType, text: &str) -> Places {
+    fn of(path: &RelPath, doc_type: DocType, text: &str) -> TextPlaces {
         match Format::from_name(path.file_name()) {
-            _ if doc_type == DocType::Md => Places::Headings(extract::headings(text)),
-            Some(Format::Csv | Format::Tsv) => Places::Rows(extract::row_lines(text)),
-            _ => Places::None,
+            _ if doc_type == DocType::Md => TextPlaces::Headings(extract::headings(text)),
+            Some(Format::Csv | Format::Tsv) => TextPlaces::Rows(extract::row_lines(text)),
+            _ => TextPlaces::None,
         }
     }
 
-    /// Where a piece stands: the section it begins in, or its rows. What comes before the first heading is in no
+    /// Where a piece is: the section it begins in, or its rows. What comes before the first heading is in no
     /// section, unless the heading comes with it.
     fn pointer(&self, cut: Cut<'_>) -> Option<Pointer> {
         match self {
-            Places::None => None,
-            Places::Headings(headings) => {
+            TextPlaces::None => None,
+            TextPlaces::Headings(headings) => {
                 let begun = headings.partition_point(|(line, _)| *line <= cut.start_line);
                 let number = if begun == 0 && headings.first()?.0 <= cut.end_line { 1 } else { begun };
                 let (_, title) = headings.get(number.checked_sub(1)?)?;
                 Some(Pointer::Section { section: number as u32, title: Some(title.clone()), page: None })
             }
-            Places::Rows(lines) => {
+            TextPlaces::Rows(lines) => {
                 let row_of = |line| lines.partition_point(|first| *first <= line) as u32;
                 let (first_row, last_row) = (row_of(cut.start_line), row_of(cut.end_line));
                 (first_row > 0).then_some(Pointer::Rows { sheet: None, first_row, last_row })

@@ -1,10 +1,10 @@
 //! Cuts prose, markup and data into windows of whole lines, ending at a paragraph where one is near.
 
-use super::lines::{Lines, split_line};
+use super::lines::{LineRanges, split_line};
 use super::{ChunkOptions, Cut};
 
 pub(super) fn cut<'a>(text: &'a str, options: &ChunkOptions) -> Vec<Cut<'a>> {
-    let lines = Lines::new(text);
+    let lines = LineRanges::new(text);
     let max = options.max_chars.max(1);
     let overlap = options.overlap_chars.min(max / 2);
     let mut cuts = Vec::new();
@@ -32,12 +32,12 @@ pub(super) fn cut<'a>(text: &'a str, options: &ChunkOptions) -> Vec<Cut<'a>> {
 }
 
 /// Characters of a line with its line end.
-fn chars(lines: &Lines<'_>, index: usize) -> usize {
+fn chars(lines: &LineRanges<'_>, index: usize) -> usize {
     lines.line(index).chars().count() + 1
 }
 
 /// The first line that no longer fits into `max` characters from `from`.
-fn fill(lines: &Lines<'_>, from: usize, max: usize) -> usize {
+fn fill(lines: &LineRanges<'_>, from: usize, max: usize) -> usize {
     let mut to = from;
     let mut size = 0;
     while to < lines.len() {
@@ -52,7 +52,7 @@ fn fill(lines: &Lines<'_>, from: usize, max: usize) -> usize {
 }
 
 /// Characters of `from..to`, counted no further than `limit`.
-fn size(lines: &Lines<'_>, from: usize, to: usize, limit: usize) -> usize {
+fn size(lines: &LineRanges<'_>, from: usize, to: usize, limit: usize) -> usize {
     let mut total = 0;
     for index in from..to {
         total += chars(lines, index);
@@ -64,7 +64,7 @@ fn size(lines: &Lines<'_>, from: usize, to: usize, limit: usize) -> usize {
 }
 
 /// The last paragraph or heading boundary in the second half of the window, or its end.
-fn paragraph_end(lines: &Lines<'_>, from: usize, to: usize, max: usize) -> usize {
+fn paragraph_end(lines: &LineRanges<'_>, from: usize, to: usize, max: usize) -> usize {
     let mut at = to;
     while at > from + 1 {
         let blank_before = lines.line(at - 1).trim().is_empty();
@@ -78,7 +78,7 @@ fn paragraph_end(lines: &Lines<'_>, from: usize, to: usize, max: usize) -> usize
 }
 
 /// The line the next window starts at: whole lines back from `to`, at most `overlap` characters, always forward.
-fn step_back(lines: &Lines<'_>, from: usize, to: usize, overlap: usize) -> usize {
+fn step_back(lines: &LineRanges<'_>, from: usize, to: usize, overlap: usize) -> usize {
     let mut start = to;
     let mut size = 0;
     while start > from + 1 {

@@ -51,7 +51,7 @@ enum Job {
 
 /// What the child says; bytes of members are the body.
 #[derive(Debug, Serialize, Deserialize)]
-enum Head {
+enum ChildMessage {
     /// Said first, where the kernel did not take away all that it could.
     Unconfined {
         missing: String,
@@ -70,7 +70,7 @@ enum Head {
     },
 }
 
-type Reply = (Head, Vec<u8>);
+type Reply = (ChildMessage, Vec<u8>);
 
 /// The pool. As many children as there are threads that read at the same time, and none before the first document.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ pub struct DocumentProcesses {
     program: PathBuf,
     arguments: Vec<OsString>,
     limits: ExtractLimits,
-    idle: Mutex<Vec<Process>>,
+    idle: Mutex<Vec<ChildProcess>>,
 }
 
 impl DocumentProcesses {
@@ -91,17 +91,17 @@ impl DocumentProcesses {
         DocumentProcesses { limits, ..self }
     }
 
-    fn idle_one(&self) -> Result<Process, String> {
+    fn idle_one(&self) -> Result<ChildProcess, String> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
             Some(process) => Ok(process),
-            None => Process::start(&self.program, &self.arguments)
+            None => ChildProcess::start(&self.program, &self.arguments)
                 .map_err(|error| format!("the process that reads documents could not be started: {error}")),
         }
     }
 
     /// Keeps a process that has answered for the next document.
-    fn keep(&self, process: Process) {
+    fn keep(&self, process: ChildProcess) {
         if process.documents < MAX_DOCUMENTS {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
         }
@@ -128,7 +128,7 @@ impl DocumentReader for DocumentProcesses {
         let mut process = self.idle_one()?;
         let answer = process.send(&header, bytes).and_then(|()| process.next(self.patience()));
         let skip = match answer {
-            Ok((Head::Extraction(extraction), _)) => {
+            Ok((ChildMessage::Extraction(extraction), _)) => {
                 self.keep(process);
                 return Ok(extraction);
             }
@@ -155,9 +155,9 @@ impl DocumentReader for DocumentProcesses {
         let mut answer = process.send(&self.header(Job::Members(archive.mode), archive), archive.bytes);
         loop {
             let entry = match answer.and_then(|()| process.next(self.patience())) {
-                Ok((Head::Member { path }, bytes)) => Entry::Member { path, bytes },
-                Ok((Head::Entry(entry), _)) => entry,
-                Ok((Head::Walked(walked), _)) => {
+                Ok((ChildMessage::Member { path }, bytes)) => Entry::Member { path, bytes },
+                Ok((ChildMessage::Entry(entry), _)) => entry,
+                Ok((ChildMessage::Walked(walked), _)) => {
                     self.keep(process);
                     return Ok(walked);
                 }
@@ -178,7 +178,7 @@ impl DocumentReader for DocumentProcesses {
         let header = self.header(Job::Member(path.to_owned()), archive);
         let answer = process.send(&header, archive.bytes).and_then(|()| process.next(self.patience()));
         match answer {
-            Ok((Head::Content { found }, bytes)) => {
+            Ok((ChildMessage::Content { found }, bytes)) => {
                 self.keep(process);
                 Ok(found.then_some(bytes))
             }
@@ -223,15 +223,15 @@ impl Lost {
 
 /// One child and the thread that listens to it.
 #[derive(Debug)]
-struct Process {
+struct ChildProcess {
     child: Child,
     input: ChildStdin,
     answers: Receiver<Reply>,
     documents: u32,
 }
 
-impl Process {
-    fn start(program: &PathBuf, arguments: &[OsString]) -> io::Result<Process> {
+impl ChildProcess {
+    fn start(program: &PathBuf, arguments: &[OsString]) -> io::Result<ChildProcess> {
         let mut child = Command::new(program)
             .args(arguments)
             .env_clear()
@@ -253,7 +253,7 @@ impl Process {
                 }
             }
         })?;
-        Ok(Process { child, input, answers, documents: 0 })
+        Ok(ChildProcess { child, input, answers, documents: 0 })
     }
 
     fn send(&mut self, header: &Header, bytes: &[u8]) -> Result<(), Lost> {
@@ -265,7 +265,7 @@ impl Process {
     fn next(&mut self, patience: Duration) -> Result<Reply, Lost> {
         loop {
             match self.answers.recv_timeout(patience) {
-                Ok((Head::Unconfined { missing }, _)) => {
+                Ok((ChildMessage::Unconfined { missing }, _)) => {
                     SAID.call_once(|| {
                         tracing::warn!(missing, "documents are read with fewer walls than usual")
                     });
@@ -278,7 +278,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         // It holds nothing that a sudden end could lose.
         let _ = self.child.kill();
@@ -320,7 +320,7 @@ fn bounded(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
 /// what of it the kernel could not do.
 pub fn serve_documents(from: &mut impl Read, to: &mut impl Write, missing: &str) -> io::Result<()> {
     if !missing.is_empty() {
-        send(to, &Head::Unconfined { missing: missing.to_owned() }, &[])?;
+        send(to, &ChildMessage::Unconfined { missing: missing.to_owned() }, &[])?;
     }
     loop {
         let mut length = [0; 4];
@@ -348,25 +348,25 @@ fn serve(header: Header, bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
     match job {
         Job::Extract => {
             let extraction = reader.read(format, &name, bytes).map_err(io::Error::other)?;
-            send(to, &Head::Extraction(extraction), &[])
+            send(to, &ChildMessage::Extraction(extraction), &[])
         }
         Job::Members(mode) => {
             let mut sent = Ok(());
             let mut visit = |entry| {
                 sent = match entry {
-                    Entry::Member { path, bytes } => send(to, &Head::Member { path }, &bytes),
-                    entry => send(to, &Head::Entry(entry), &[]),
+                    Entry::Member { path, bytes } => send(to, &ChildMessage::Member { path }, &bytes),
+                    entry => send(to, &ChildMessage::Entry(entry), &[]),
                 };
                 if sent.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
             let walked = reader.members(&archive(mode), &mut visit).map_err(io::Error::other)?;
             sent?;
-            send(to, &Head::Walked(walked), &[])
+            send(to, &ChildMessage::Walked(walked), &[])
         }
         Job::Member(path) => {
             let member = reader.member(&archive(ArchiveMode::Deep), &path).map_err(io::Error::other)?;
             let found = member.is_some();
-            send(to, &Head::Content { found }, &member.unwrap_or_default())
+            send(to, &ChildMessage::Content { found }, &member.unwrap_or_default())
         }
     }
 }
@@ -434,15 +434,15 @@ mod tests {
         serve_documents(&mut request.as_slice(), &mut answers, "").unwrap();
         let mut rest = answers.as_slice();
         for _ in 0..2 {
-            let (Head::Extraction(extraction), _) = answer(&mut rest).unwrap() else { panic!() };
+            let (ChildMessage::Extraction(extraction), _) = answer(&mut rest).unwrap() else { panic!() };
             assert!(extraction.units[0].text.contains("lighthouse keeper"), "{extraction:?}");
         }
-        let (Head::Member { path }, bytes) = answer(&mut rest).unwrap() else { panic!() };
+        let (ChildMessage::Member { path }, bytes) = answer(&mut rest).unwrap() else { panic!() };
         assert_eq!((path.as_str(), bytes.as_slice()), ("a.txt", b"hi".as_slice()));
-        assert!(matches!(answer(&mut rest).unwrap(), (Head::Walked(_), _)));
-        let (Head::Content { found: true }, bytes) = answer(&mut rest).unwrap() else { panic!() };
+        assert!(matches!(answer(&mut rest).unwrap(), (ChildMessage::Walked(_), _)));
+        let (ChildMessage::Content { found: true }, bytes) = answer(&mut rest).unwrap() else { panic!() };
         assert_eq!(bytes, b"hi");
-        assert!(matches!(answer(&mut rest).unwrap(), (Head::Content { found: false }, _)));
+        assert!(matches!(answer(&mut rest).unwrap(), (ChildMessage::Content { found: false }, _)));
         assert!(rest.is_empty());
     }
 }

@@ -21,7 +21,7 @@ use index::{Index, IndexError, NewVector, PendingChunk};
 use model::{ChunkId, EmbedLimits, Embedder, IndexKind, ProviderError, ProviderErrorKind, Purpose};
 use tokio::time::Instant;
 
-use self::pace::Pace;
+use self::pace::EmbedPace;
 
 /// A request without an answer counts as lost after this time, whatever the provider's client does about it.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(120);
@@ -62,7 +62,7 @@ pub async fn embed_pending(
         index,
         embedder: &**embedder,
         limits: embedder.limits(),
-        pace: Pace::new(),
+        pace: EmbedPace::new(),
         on_stored,
         started,
         published: started,
@@ -84,7 +84,7 @@ struct Worker<'a> {
     index: &'a Arc<Index>,
     embedder: &'a dyn Embedder,
     limits: EmbedLimits,
-    pace: Pace,
+    pace: EmbedPace,
     on_stored: &'a (dyn Fn(u64) + Send + Sync),
     started: Instant,
     published: Instant,
@@ -225,7 +225,7 @@ impl Queue {
 /// Asks for some texts together, and for each alone if they are refused: one of them may be to blame.
 async fn ask(
     embedder: &dyn Embedder,
-    pace: Pace,
+    pace: EmbedPace,
     kind: IndexKind,
     texts: Vec<(TextHash, String)>,
 ) -> Result<Vec<Answer>, ProviderError> {
@@ -254,7 +254,7 @@ async fn ask(
 /// One request, repeated at the provider's pace until it is answered or refused; the error ends the run.
 async fn request(
     embedder: &dyn Embedder,
-    pace: &Pace,
+    pace: &EmbedPace,
     kind: IndexKind,
     texts: &[&str],
 ) -> Result<Result<Vec<Vec<f32>>, String>, ProviderError> {

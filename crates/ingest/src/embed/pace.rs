@@ -22,26 +22,31 @@ const SHORTEST_TOLD: Duration = Duration::from_millis(100);
 const LONGEST_TOLD: Duration = Duration::from_secs(300);
 
 #[derive(Clone)]
-pub(super) struct Pace(Arc<Mutex<State>>);
+pub(super) struct EmbedPace(Arc<Mutex<PaceState>>);
 
 /// Permission for one request. Requests that fail in the same turn have heard the same thing, which counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turn(u64);
+pub(super) struct EmbedTurn(u64);
 
-struct State {
+struct PaceState {
     not_before: Instant,
     turn: u64,
     failures: u32,
     given_up: Option<ProviderError>,
 }
 
-impl Pace {
-    pub(super) fn new() -> Pace {
-        Pace(Arc::new(Mutex::new(State { not_before: Instant::now(), turn: 0, failures: 0, given_up: None })))
+impl EmbedPace {
+    pub(super) fn new() -> EmbedPace {
+        EmbedPace(Arc::new(Mutex::new(PaceState {
+            not_before: Instant::now(),
+            turn: 0,
+            failures: 0,
+            given_up: None,
+        })))
     }
 
     /// Waits until the provider may be asked.
-    pub(super) async fn turn(&self) -> Result<Turn, ProviderError> {
+    pub(super) async fn turn(&self) -> Result<EmbedTurn, ProviderError> {
         loop {
             let not_before = {
                 let state = self.lock();
@@ -49,7 +54,7 @@ impl Pace {
                     return Err(error.clone());
                 }
                 if state.not_before <= Instant::now() {
-                    return Ok(Turn(state.turn));
+                    return Ok(EmbedTurn(state.turn));
                 }
                 state.not_before
             };
@@ -62,9 +67,9 @@ impl Pace {
     }
 
     /// Notes a failure: either the next turn comes later, or there is none.
-    pub(super) fn failed(&self, turn: Turn, error: ProviderError) -> Result<(), ProviderError> {
+    pub(super) fn failed(&self, turn: EmbedTurn, error: ProviderError) -> Result<(), ProviderError> {
         let mut state = self.lock();
-        if state.given_up.is_none() && turn != Turn(state.turn) {
+        if state.given_up.is_none() && turn != EmbedTurn(state.turn) {
             return Ok(());
         }
         match state.pause(&error.kind) {
@@ -86,12 +91,12 @@ impl Pace {
         error
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PaceState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PaceState {
     /// How long to wait; not at all where waiting does not help.
     fn pause(&mut self, error: &ProviderErrorKind) -> Option<Duration> {
         match error {
@@ -141,7 +146,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failures_of_one_turn_count_once() {
-        let pace = Pace::new();
+        let pace = EmbedPace::new();
         let unreachable = || error(ProviderErrorKind::Unreachable { reason: String::new() });
         for _ in 1..MOST_FAILURES {
             let turn = pace.turn().await.unwrap();
@@ -156,7 +161,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn told_times_are_kept_and_absurd_ones_are_not_waited_for() {
-        let pace = Pace::new();
+        let pace = EmbedPace::new();
         let limited =
             |seconds| error(ProviderErrorKind::RateLimited { after: Some(Duration::from_secs(seconds)) });
         let started = Instant::now();

@@ -13,16 +13,16 @@ use http_body_util::{BodyExt, Full};
 
 use super::accept::{self, Wants};
 use super::refusal::TransportRefusal;
-use super::sessions::Visit;
+use super::sessions::SessionVisit;
 
 /// A document, or a stream of events.
 pub struct AnswerBody {
-    inner: Inner,
+    inner: AnswerContent,
     /// The session is in use until its answer is out.
-    visit: Option<Visit>,
+    visit: Option<SessionVisit>,
 }
 
-enum Inner {
+enum AnswerContent {
     Document(Full<Bytes>),
     Stream(BoxBody<Bytes, Infallible>),
 }
@@ -43,10 +43,10 @@ pub(super) fn mark_endless(response: &mut Response<AnswerBody>) {
 
 impl AnswerBody {
     pub(super) fn document(bytes: Bytes) -> AnswerBody {
-        AnswerBody { inner: Inner::Document(Full::new(bytes)), visit: None }
+        AnswerBody { inner: AnswerContent::Document(Full::new(bytes)), visit: None }
     }
 
-    pub(super) fn holding(mut self, visit: Visit) -> AnswerBody {
+    pub(super) fn holding(mut self, visit: SessionVisit) -> AnswerBody {
         self.visit = Some(visit);
         self
     }
@@ -61,22 +61,22 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.inner {
-            Inner::Document(document) => Pin::new(document).poll_frame(context),
-            Inner::Stream(stream) => Pin::new(stream).poll_frame(context),
+            AnswerContent::Document(document) => Pin::new(document).poll_frame(context),
+            AnswerContent::Stream(stream) => Pin::new(stream).poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.inner {
-            Inner::Document(document) => document.is_end_stream(),
-            Inner::Stream(stream) => stream.is_end_stream(),
+            AnswerContent::Document(document) => document.is_end_stream(),
+            AnswerContent::Stream(stream) => stream.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.inner {
-            Inner::Document(document) => document.size_hint(),
-            Inner::Stream(stream) => stream.size_hint(),
+            AnswerContent::Document(document) => document.size_hint(),
+            AnswerContent::Stream(stream) => stream.size_hint(),
         }
     }
 }
@@ -109,7 +109,7 @@ pub(super) async fn translate(
         let document = accept::last_message(response).await.ok_or(TransportRefusal::Internal)?;
         return Ok(document.map(AnswerBody::document));
     }
-    Ok(response.map(|stream| AnswerBody { inner: Inner::Stream(stream), visit: None }))
+    Ok(response.map(|stream| AnswerBody { inner: AnswerContent::Stream(stream), visit: None }))
 }
 
 fn refusal(status: StatusCode, text: &[u8]) -> TransportRefusal {

@@ -22,7 +22,7 @@ use super::accept::{self, Wants};
 use super::answer::{self, AnswerBody};
 use super::message::{self, PROTOCOL_VERSION, SESSION_ID};
 use super::refusal::{Refused, TransportRefusal};
-use super::sessions::{Gone, NotAwake, SessionAccess, Sessions, Visit};
+use super::sessions::{Gone, NotAwake, OpenSessions, SessionAccess, SessionVisit};
 use super::{METHODS, Streamable};
 use crate::Direct;
 
@@ -37,18 +37,18 @@ pub struct Variant<H> {
 }
 
 /// Cheap to clone.
-pub struct Endpoint<H>(Arc<Inner<H>>);
+pub struct Endpoint<H>(Arc<EndpointState<H>>);
 
-pub(super) struct Inner<H> {
-    servers: Vec<Served<H>>,
+pub(super) struct EndpointState<H> {
+    servers: Vec<ServedEndpoint<H>>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) sessions: Arc<Sessions>,
+    pub(super) sessions: Arc<OpenSessions>,
     pub(super) stopping: CancellationToken,
     pub(super) stopped: CancellationToken,
 }
 
 /// A server, ready to serve.
-pub(super) struct Served<H> {
+pub(super) struct ServedEndpoint<H> {
     /// Which of all servers it is: sessions belong to one.
     number: usize,
     query: Option<&'static str>,
@@ -64,7 +64,7 @@ pub(super) struct Served<H> {
 pub(super) struct Sender<'a, H> {
     pub(super) caller: Caller,
     pub(super) owner: Identity,
-    pub(super) to: &'a Served<H>,
+    pub(super) to: &'a ServedEndpoint<H>,
 }
 
 impl<H> Clone for Endpoint<H> {
@@ -82,9 +82,9 @@ where
         variants: Vec<Variant<H>>,
         headers: Vec<(&'static str, &'static str)>,
     ) -> Endpoint<H> {
-        let serve = |Variant { query, server }| Served::new(shared, query, server);
+        let serve = |Variant { query, server }| ServedEndpoint::new(shared, query, server);
         let own = |(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
-        Endpoint(Arc::new(Inner {
+        Endpoint(Arc::new(EndpointState {
             servers: variants.into_iter().map(serve).collect(),
             headers: headers.into_iter().map(own).collect(),
             sessions: Arc::clone(&shared.sessions),
@@ -113,7 +113,7 @@ where
     }
 }
 
-impl<H> Inner<H>
+impl<H> EndpointState<H>
 where
     H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
@@ -151,7 +151,7 @@ where
     fn sender(&self, parts: &Parts) -> Result<Sender<'_, H>, TransportRefusal> {
         let query = parts.uri.query();
         let asked = |variant: &str| query.is_some_and(|query| query.split('&').any(|part| part == variant));
-        let by_query = |served: &&Served<H>| served.query.is_some_and(asked);
+        let by_query = |served: &&ServedEndpoint<H>| served.query.is_some_and(asked);
         let to = self
             .servers
             .iter()
@@ -204,7 +204,7 @@ where
         sender: &Sender<'_, H>,
         headers: &HeaderMap,
         counts_as_use: bool,
-    ) -> Result<Visit, TransportRefusal> {
+    ) -> Result<SessionVisit, TransportRefusal> {
         let id = headers.get(SESSION_ID).ok_or(NO_SESSION_ID)?;
         self.sessions
             .visit(id, &sender.owner, sender.to.number, counts_as_use)
@@ -212,11 +212,11 @@ where
     }
 }
 
-impl<H> Served<H>
+impl<H> ServedEndpoint<H>
 where
     H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {
-    fn new(shared: &Streamable, query: Option<&'static str>, server: H) -> Served<H> {
+    fn new(shared: &Streamable, query: Option<&'static str>, server: H) -> ServedEndpoint<H> {
         let versions =
             server.supported_protocol_versions().iter().map(|version| version.as_str().to_owned()).collect();
         // Host, Origin and size were checked before the request came here.
@@ -235,7 +235,7 @@ where
             transport.clone().with_legacy_session_mode(false),
         );
         let in_sessions = StreamableHttpService::new(factory, Arc::new(SessionAccess), transport);
-        Served { number: shared.next_endpoint(), query, server, in_sessions, stateless, versions }
+        ServedEndpoint { number: shared.next_endpoint(), query, server, in_sessions, stateless, versions }
     }
 
     pub(super) fn number(&self) -> usize {
@@ -244,7 +244,7 @@ where
 
     pub(super) async fn serve_in_session<B>(
         &self,
-        visit: &Visit,
+        visit: &SessionVisit,
         request: Request<B>,
     ) -> Result<Response<BoxBody<Bytes, Infallible>>, TransportRefusal>
     where

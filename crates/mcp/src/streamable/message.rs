@@ -5,7 +5,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::refusal::{Refused, TransportRefusal};
-use crate::envelope::{self, Envelope, Kind};
+use crate::envelope::{self, MessageEnvelope, MessageKind};
 
 /// The first protocol revision without a handshake and without sessions.
 const STATELESS: &str = "2026-07-28";
@@ -50,14 +50,14 @@ pub(super) fn is_stateless(headers: &HeaderMap) -> bool {
 
 impl Message {
     pub(super) fn read(bytes: &Bytes, headers: &HeaderMap) -> Result<Message, Refused> {
-        let Envelope { kind, mut body } = envelope::read(bytes).map_err(|rejection| Refused {
+        let MessageEnvelope { kind, mut body } = envelope::read(bytes).map_err(|rejection| Refused {
             refusal: TransportRefusal::BadMessage { rpc: rejection.code, detail: rejection.message },
             id: Some(rejection.id).filter(|id| !id.is_null()),
         })?;
         let (id, method) = match kind {
-            Kind::Request { id, method } => (Some(id), Some(method)),
-            Kind::Notification { method } => (None, Some(method)),
-            Kind::Response => (None, None),
+            MessageKind::Request { id, method } => (Some(id), Some(method)),
+            MessageKind::Notification { method } => (None, Some(method)),
+            MessageKind::Response => (None, None),
         };
         let stateless = match method.as_deref() {
             // The handshake exists only where there are sessions, whatever version it names.

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub use answer::{AnswerBody, is_endless};
 pub use endpoint::{Endpoint, Variant};
 pub use refusal::word_refusal;
-use sessions::{SessionLimits, Sessions};
+use sessions::{OpenSessions, SessionLimits};
 
 use crate::Direct;
 
@@ -79,7 +79,7 @@ pub enum SessionLimitsError {
 /// What all endpoints of a server share: the table of sessions.
 #[derive(Clone)]
 pub struct Streamable {
-    sessions: Arc<Sessions>,
+    sessions: Arc<OpenSessions>,
     endpoints: Arc<AtomicUsize>,
     stopping: CancellationToken,
     stopped: CancellationToken,
@@ -126,7 +126,7 @@ impl Streamable {
         let limits = config.limits()?;
         let StreamableConfig { clock, stopping, stopped, after_burst, .. } = config;
         Ok(Streamable {
-            sessions: Sessions::new(limits, clock),
+            sessions: OpenSessions::new(limits, clock),
             endpoints: Arc::default(),
             stopping,
             stopped,

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::accept::{self, Wants};
 use super::answer::{self, AnswerBody, translate};
-use super::endpoint::{self, Inner, Sender};
+use super::endpoint::{self, EndpointState, Sender};
 use super::message::{Message, PROTOCOL_VERSION, SESSION_ID};
 use super::refusal::{Refused, TransportRefusal};
 use super::sessions::{BadHandshake, Handshake, TableFull};
 use crate::Direct;
 
-impl<H> Inner<H>
+impl<H> EndpointState<H>
 where
     H: ServerHandler + Direct + Clone + Send + Sync + 'static,
 {

@@ -2,9 +2,9 @@
 
 use super::digits::{Gap, Run, runs};
 use super::wrapped::joined;
-use super::{Kind, Span};
+use super::{RedactedSpan, RedactionKind};
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<RedactedSpan>) {
     let runs: Vec<Run> = runs(text).collect();
     for run in &runs {
         let groups = &run.groups;
@@ -23,8 +23,8 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-fn span(run: &Run, first: usize, end: usize) -> Span {
-    Span { start: run.groups[first].start, end: run.groups[end - 1].end, kind: Kind::Card }
+fn span(run: &Run, first: usize, end: usize) -> RedactedSpan {
+    RedactedSpan { start: run.groups[first].start, end: run.groups[end - 1].end, kind: RedactionKind::Card }
 }
 
 /// Bare, 4-4-4-4(-3) or 4-6-5(4), all gaps alike, and with a check digit that fits.

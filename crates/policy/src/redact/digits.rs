@@ -4,15 +4,15 @@ use std::ops::Range;
 
 /// Groups of digits with nothing but separators between them.
 pub(super) struct Run {
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<DigitGroup>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct DigitGroup {
     /// The digits alone.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// What stands between this group and the one before.
+    /// What separates this group from the one before.
     pub(super) gap: Gap,
     pub(super) plus: bool,
     /// In parentheses: `(030)`, or `(030` where the closing one comes later.
@@ -22,7 +22,7 @@ pub(super) struct Group {
     pub(super) tainted: bool,
 }
 
-impl Group {
+impl DigitGroup {
     pub(super) fn width(&self) -> usize {
         self.end - self.start
     }
@@ -71,7 +71,7 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = Run> {
     })
 }
 
-fn group(text: &str, start: usize, gap: Gap) -> Group {
+fn group(text: &str, start: usize, gap: Gap) -> DigitGroup {
     let bytes = text.as_bytes();
     let end = bytes[start..]
         .iter()
@@ -85,7 +85,7 @@ fn group(text: &str, start: usize, gap: Gap) -> Group {
     let closed = text[end..].starts_with(')');
     // A comma taints nothing: in `17,030 1234567,Anna` it separates fields, and a decimal has no form of a phone number.
     let tainted = taints_before(before) || taints_after(&text[end..]);
-    Group { start, end, gap, plus, open, closed, tainted }
+    DigitGroup { start, end, gap, plus, open, closed, tainted }
 }
 
 fn taints_before(before: &str) -> bool {
@@ -123,7 +123,7 @@ fn is_unit(after: &str) -> bool {
 }
 
 /// Where the next group begins, if only a separator is between.
-fn gap(text: &str, last: &Group) -> Option<(usize, Gap)> {
+fn gap(text: &str, last: &DigitGroup) -> Option<(usize, Gap)> {
     let rest = &text[last.end..];
     let (after_close, closes) = rest.strip_prefix(')').map_or((rest, false), |rest| (rest, true));
     let mut gap = Gap::None;

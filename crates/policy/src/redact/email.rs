@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::{Kind, Span};
+use super::{RedactedSpan, RedactionKind};
 
 /// RFC 5321: 64 octets before the @, 255 after it.
 const LONGEST_NAME: usize = 64;
 const LONGEST_HOST: usize = 255;
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<RedactedSpan>) {
     static SIGNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -21,7 +21,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     for sign in SIGNS.find_iter(text) {
         let found = around(text, sign.start(), sign.end());
         if let Some((start, end)) = found.or_else(|| in_two_lines(text, sign.start(), sign.end())) {
-            spans.push(Span { start, end, kind: Kind::Email });
+            spans.push(RedactedSpan { start, end, kind: RedactionKind::Email });
         }
     }
     in_words(text, spans);
@@ -99,7 +99,7 @@ fn name(before: &str) -> Option<usize> {
         }
         start = at;
     }
-    // Quotes, dots and dashes that stand before the name.
+    // Quotes, dots and dashes before the name.
     let first = before[start..].find(|c: char| c.is_alphanumeric() || c == '_')?;
     Some(start + first)
 }
@@ -155,7 +155,7 @@ fn is_code(name: &str, host: &str, behind: &str) -> bool {
 }
 
 /// `name (at) host (dot) com`, `name [at] host.com` and `name at host dot com`.
-fn in_words(text: &str, spans: &mut Vec<Span>) {
+fn in_words(text: &str, spans: &mut Vec<RedactedSpan>) {
     static HINT: LazyLock<Regex> = LazyLock::new(|| {
         compile(r"(?i)[(\[{<] ?(?:at|ät|æt|@) ?[)\]}>]|\bdot (?:com|org|net|edu|gov|info|io|de)\b")
     });
@@ -174,7 +174,11 @@ fn in_words(text: &str, spans: &mut Vec<Span>) {
     }
     for pattern in [&BRACKETS, &WORDS] {
         let found = pattern.find_iter(text);
-        spans.extend(found.map(|hit| Span { start: hit.start(), end: hit.end(), kind: Kind::Email }));
+        spans.extend(found.map(|hit| RedactedSpan {
+            start: hit.start(),
+            end: hit.end(),
+            kind: RedactionKind::Email,
+        }));
     }
 }
 

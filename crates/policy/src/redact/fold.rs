@@ -6,18 +6,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Span;
+use super::RedactedSpan;
 use crate::deny::is_ignorable;
 
 /// A folded text and the way back to the original.
 pub(super) struct Folded<'t> {
     pub(super) text: Cow<'t, str>,
     /// Places where something was replaced, in order; empty where the text is as it was.
-    changes: Vec<Change>,
+    changes: Vec<FoldedChange>,
 }
 
-/// A piece of the original and what stands for it in the folded text.
-struct Change {
+/// A piece of the original and what replaces it in the folded text.
+struct FoldedChange {
     /// Where the piece begins in the original, and its length.
     original: usize,
     original_len: usize,
@@ -35,7 +35,7 @@ impl<'t> Folded<'t> {
             folded.push_str(&text[copied..at]);
             let start = folded.len();
             folded.extend(replacement);
-            changes.push(Change {
+            changes.push(FoldedChange {
                 original: at,
                 original_len: length,
                 folded: start,
@@ -50,14 +50,18 @@ impl<'t> Folded<'t> {
         Folded { text: Cow::Owned(folded), changes }
     }
 
-    /// The span in the original that a span of the folded text stands for.
-    pub(super) fn original(&self, span: Span) -> Span {
-        Span { start: self.place(span.start, false), end: self.place(span.end, true), kind: span.kind }
+    /// The span of the original that became a span of the folded text.
+    pub(super) fn original(&self, span: RedactedSpan) -> RedactedSpan {
+        RedactedSpan {
+            start: self.place(span.start, false),
+            end: self.place(span.end, true),
+            kind: span.kind,
+        }
     }
 
     /// What was removed belongs to the text behind it where a span begins, and to none where it ends.
     fn place(&self, folded: usize, is_end: bool) -> usize {
-        let before = |change: &Change| {
+        let before = |change: &FoldedChange| {
             let end = change.folded + change.folded_len;
             if is_end { end < folded || (end == folded && change.folded_len > 0) } else { end <= folded }
         };
@@ -69,7 +73,7 @@ impl<'t> Folded<'t> {
     }
 }
 
-/// The pieces to replace, as place, length and what stands for them, in order and without overlaps.
+/// The pieces to replace, as place, length and replacement, in order and without overlaps.
 fn replacements(text: &str) -> Vec<(usize, usize, Option<char>)> {
     let mut found: Vec<(usize, usize, Option<char>)> = Vec::new();
     if !text.is_ascii() {
@@ -154,7 +158,7 @@ fn plain(c: char) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::Kind;
+    use crate::redact::RedactionKind;
 
     #[test]
     fn what_is_not_seen_is_left_out_and_found_again() {
@@ -162,7 +166,7 @@ mod tests {
         let folded = Folded::new(text);
         assert_eq!(folded.text, "a41 1b");
         let back = |start: usize, end: usize| {
-            let span = folded.original(Span { start, end, kind: Kind::Card });
+            let span = folded.original(RedactedSpan { start, end, kind: RedactionKind::Card });
             &text[span.start..span.end]
         };
         assert_eq!(back(0, 1), "a");

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Kind, Span};
+use super::{RedactedSpan, RedactionKind};
 
 /// How many characters the numbers of a country have (SWIFT IBAN registry, release 97).
 #[rustfmt::skip]
@@ -20,7 +20,7 @@ const LENGTHS: [(&str, usize); 89] = [
     ("SV", 28), ("TL", 23), ("TN", 24), ("TR", 26), ("UA", 29), ("VA", 22), ("VG", 24), ("XK", 20), ("YE", 30),
 ];
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<RedactedSpan>) {
     // One separator between two characters, which may be the end of a line.
     static START: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)\b[A-Z]{2}[0-9]{2}[ \t.-]?\r?\n?[ \t>#*|]{0,4}[A-Z0-9]")
@@ -28,7 +28,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     });
     for start in START.find_iter(text) {
         if let Some(end) = end_of(text, start.start()) {
-            spans.push(Span { start: start.start(), end, kind: Kind::Iban });
+            spans.push(RedactedSpan { start: start.start(), end, kind: RedactionKind::Iban });
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// What stands in the place of what is blanked.
+    /// The text that replaces what is blanked.
     pub const BLANKS: [&str; 5] = ["[SECRET]", "[IBAN]", "[CARD]", "[EMAIL]", "[PHONE]"];
 
     /// The owner's patterns are blanked beside the default rules, even where they replace them in the scan.
@@ -101,13 +101,13 @@ impl Redactor {
         }
     }
 
-    fn spans(&self, text: &str) -> Vec<Span> {
+    fn spans(&self, text: &str) -> Vec<RedactedSpan> {
         let folded = Folded::new(text);
         let spans = self.settled(&folded.text);
         spans.into_iter().map(|span| folded.original(span)).collect()
     }
 
-    fn settled(&self, text: &str) -> Vec<Span> {
+    fn settled(&self, text: &str) -> Vec<RedactedSpan> {
         let mut spans = self.round(text);
         if spans.is_empty() {
             return spans;
@@ -118,8 +118,8 @@ impl Redactor {
             if more.is_empty() {
                 break;
             }
-            let origin = Origin::new(&spans);
-            let more = more.into_iter().map(|span| Span {
+            let origin = TextOrigin::new(&spans);
+            let more = more.into_iter().map(|span| RedactedSpan {
                 start: origin.of(span.start, false),
                 end: origin.of(span.end, true),
                 kind: span.kind,
@@ -130,7 +130,7 @@ impl Redactor {
         spans
     }
 
-    fn round(&self, text: &str) -> Vec<Span> {
+    fn round(&self, text: &str) -> Vec<RedactedSpan> {
         let mut spans = Vec::new();
         secret::find(text, self.scanner.custom(), &mut spans);
         iban::find(text, &mut spans);
@@ -145,15 +145,15 @@ impl Redactor {
 
 /// A part of a text that must not be shown. Its borders are character boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
+struct RedactedSpan {
     start: usize,
     end: usize,
-    kind: Kind,
+    kind: RedactionKind,
 }
 
 /// In the order of precedence where two overlap: the password in a URL is not the name of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum RedactionKind {
     Secret,
     Iban,
     Card,
@@ -161,22 +161,28 @@ enum Kind {
     Phone,
 }
 
-impl Kind {
-    const ALL: [Kind; 5] = [Kind::Secret, Kind::Iban, Kind::Card, Kind::Email, Kind::Phone];
+impl RedactionKind {
+    const ALL: [RedactionKind; 5] = [
+        RedactionKind::Secret,
+        RedactionKind::Iban,
+        RedactionKind::Card,
+        RedactionKind::Email,
+        RedactionKind::Phone,
+    ];
 
     fn blank(self) -> &'static str {
         match self {
-            Kind::Secret => "[SECRET]",
-            Kind::Iban => "[IBAN]",
-            Kind::Card => "[CARD]",
-            Kind::Email => "[EMAIL]",
-            Kind::Phone => "[PHONE]",
+            RedactionKind::Secret => "[SECRET]",
+            RedactionKind::Iban => "[IBAN]",
+            RedactionKind::Card => "[CARD]",
+            RedactionKind::Email => "[EMAIL]",
+            RedactionKind::Phone => "[PHONE]",
         }
     }
 }
 
 /// Drops the spans within a blank: blanking it again would never end.
-fn keep_blanks(text: &str, spans: &mut Vec<Span>) {
+fn keep_blanks(text: &str, spans: &mut Vec<RedactedSpan>) {
     static BLANK: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\[(?:SECRET|IBAN|CARD|EMAIL|PHONE)\]")
             .expect("the pattern is a constant, compiled by the tests")
@@ -192,11 +198,11 @@ fn keep_blanks(text: &str, spans: &mut Vec<Span>) {
 }
 
 /// Sorts, joins overlapping spans of a kind, and lets the more telling kind have the place where two overlap.
-fn settle(spans: &mut Vec<Span>) {
+fn settle(spans: &mut Vec<RedactedSpan>) {
     spans.sort_by_key(|span| (span.kind, span.start, span.end));
-    let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
+    let mut settled: Vec<RedactedSpan> = Vec::with_capacity(spans.len());
     let mut kept = 0;
-    for kind in Kind::ALL {
+    for kind in RedactionKind::ALL {
         let before = kept;
         for span in spans.iter().filter(|span| span.kind == kind) {
             // What came before is sorted and free of overlaps.
@@ -215,7 +221,7 @@ fn settle(spans: &mut Vec<Span>) {
     *spans = settled;
 }
 
-fn render(text: &str, range: Range<usize>, spans: &[Span]) -> String {
+fn render(text: &str, range: Range<usize>, spans: &[RedactedSpan]) -> String {
     let mut shown = String::with_capacity(range.len());
     let mut at = range.start;
     for span in spans.iter().filter(|span| span.start < range.end && span.end > range.start) {
@@ -228,13 +234,13 @@ fn render(text: &str, range: Range<usize>, spans: &[Span]) -> String {
 }
 
 /// Where a place in the rendered text was in the original.
-struct Origin {
+struct TextOrigin {
     /// For each span: where its blank begins and ends in the rendered text, and the span in the original.
     blanks: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl Origin {
-    fn new(spans: &[Span]) -> Origin {
+impl TextOrigin {
+    fn new(spans: &[RedactedSpan]) -> TextOrigin {
         let mut blanks = Vec::with_capacity(spans.len());
         let (mut shown, mut at) = (0, 0);
         for span in spans {
@@ -243,7 +249,7 @@ impl Origin {
             at = span.end;
             blanks.push((start..shown, span.start..span.end));
         }
-        Origin { blanks }
+        TextOrigin { blanks }
     }
 
     /// Within a blank, the end or the start of what it stands for.
@@ -265,7 +271,7 @@ impl Origin {
 
 /// What a search for one kind of item finds.
 #[cfg(test)]
-fn found_by(find: fn(&str, &mut Vec<Span>), text: &str) -> Vec<&str> {
+fn found_by(find: fn(&str, &mut Vec<RedactedSpan>), text: &str) -> Vec<&str> {
     let mut spans = Vec::new();
     find(text, &mut spans);
     spans.iter().map(|span| &text[span.start..span.end]).collect()
@@ -275,28 +281,35 @@ fn found_by(find: fn(&str, &mut Vec<Span>), text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn span(start: usize, end: usize, kind: Kind) -> Span {
-        Span { start, end, kind }
+    fn span(start: usize, end: usize, kind: RedactionKind) -> RedactedSpan {
+        RedactedSpan { start, end, kind }
     }
 
     #[test]
     fn overlaps_are_settled() {
         let mut spans = vec![
-            span(5, 9, Kind::Phone),
-            span(0, 6, Kind::Email),
-            span(20, 25, Kind::Email),
-            span(22, 30, Kind::Email),
-            span(10, 12, Kind::Phone),
-            span(24, 26, Kind::Secret),
+            span(5, 9, RedactionKind::Phone),
+            span(0, 6, RedactionKind::Email),
+            span(20, 25, RedactionKind::Email),
+            span(22, 30, RedactionKind::Email),
+            span(10, 12, RedactionKind::Phone),
+            span(24, 26, RedactionKind::Secret),
         ];
         settle(&mut spans);
-        assert_eq!(spans, [span(0, 6, Kind::Email), span(10, 12, Kind::Phone), span(24, 26, Kind::Secret)]);
+        assert_eq!(
+            spans,
+            [
+                span(0, 6, RedactionKind::Email),
+                span(10, 12, RedactionKind::Phone),
+                span(24, 26, RedactionKind::Secret)
+            ]
+        );
     }
 
     #[test]
     fn places_lead_back() {
         // "ab[EMAIL]cd[PHONE]" of "ab…6…cd…3…"
-        let origin = Origin::new(&[span(2, 8, Kind::Email), span(10, 13, Kind::Phone)]);
+        let origin = TextOrigin::new(&[span(2, 8, RedactionKind::Email), span(10, 13, RedactionKind::Phone)]);
         assert_eq!([0, 2, 9, 11, 18, 19].map(|place| origin.of(place, false)), [0, 2, 8, 10, 13, 14]);
         assert_eq!((origin.of(4, false), origin.of(4, true)), (2, 8));
     }

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::digits::{Gap, Group, Run, runs};
-use super::{Kind, Span, wrapped};
+use super::digits::{DigitGroup, Gap, Run, runs};
+use super::{RedactedSpan, RedactionKind, wrapped};
 
-pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, spans: &mut Vec<RedactedSpan>) {
     let runs: Vec<Run> = runs(text).collect();
     for run in &runs {
-        if run.groups.iter().map(Group::width).sum::<usize>() >= 6 {
+        if run.groups.iter().map(DigitGroup::width).sum::<usize>() >= 6 {
             in_run(text, run, spans);
         }
     }
@@ -20,7 +20,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
 
 /// The words before a number, as far as they say what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Context {
+pub(super) enum PhoneContext {
     /// `Tel.:`, `phone number is`.
     Phone,
     /// `call us at`: a number in pieces may follow.
@@ -30,7 +30,7 @@ pub(super) enum Context {
     None,
 }
 
-fn in_run(text: &str, run: &Run, spans: &mut Vec<Span>) {
+fn in_run(text: &str, run: &Run, spans: &mut Vec<RedactedSpan>) {
     let groups = &run.groups;
     let barred: Vec<bool> = barred(text, run);
     let mut first = 0;
@@ -102,9 +102,9 @@ fn is_date(parts: [(usize, u64); 3]) -> bool {
 }
 
 /// Groups that may all belong to one number, to several, or to none.
-fn segment(text: &str, run: &Run, first: usize, end: usize, spans: &mut Vec<Span>) {
+fn segment(text: &str, run: &Run, first: usize, end: usize, spans: &mut Vec<RedactedSpan>) {
     let groups = &run.groups;
-    let digits = |first: usize, end: usize| groups[first..end].iter().map(Group::width).sum::<usize>();
+    let digits = |first: usize, end: usize| groups[first..end].iter().map(DigitGroup::width).sum::<usize>();
     // `030 1234567 / 030 7654321`, and a plus inside begins another number.
     let border = (first + 1..end).find(|&at| {
         let wide = groups[at].gap == Gap::Wide && digits(first, at) >= 6 && digits(at, end) >= 6;
@@ -118,7 +118,7 @@ fn segment(text: &str, run: &Run, first: usize, end: usize, spans: &mut Vec<Span
         return;
     }
     let context = context(&text[..start_of(text, &groups[first])]);
-    if context != Context::Phone && is_dump(text, &groups[first..end]) {
+    if context != PhoneContext::Phone && is_dump(text, &groups[first..end]) {
         return;
     }
     if is_phone(&Number::new(text, run, first, end), context) {
@@ -149,9 +149,9 @@ pub(super) fn is_joined(text: &str, run: &Run, first: usize, end: usize) -> bool
     let tied = match (back.next(), back.next()) {
         (Some('-' | '/' | '=' | '@'), Some(c)) if c.is_ascii_digit() => true,
         (Some('-' | '_' | '/' | '@' | '+'), Some(c)) => {
-            letter_or_digit(c) && context(before) != Context::Phone
+            letter_or_digit(c) && context(before) != PhoneContext::Phone
         }
-        (Some('.'), Some(c)) => letter_or_digit(c) && context(before) != Context::Phone,
+        (Some('.'), Some(c)) => letter_or_digit(c) && context(before) != PhoneContext::Phone,
         _ => false,
     };
     let mut ahead = text[run.groups[end - 1].end..].chars();
@@ -163,7 +163,7 @@ pub(super) fn is_joined(text: &str, run: &Run, first: usize, end: usize) -> bool
 }
 
 /// Pairs of digits beside pairs with letters: `1a 04 31 32 33 34`.
-fn is_dump(text: &str, groups: &[Group]) -> bool {
+fn is_dump(text: &str, groups: &[DigitGroup]) -> bool {
     let hex = |pair: &[u8]| {
         pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit) && pair.iter().any(u8::is_ascii_alphabetic)
     };
@@ -176,13 +176,13 @@ fn is_dump(text: &str, groups: &[Group]) -> bool {
 }
 
 /// Where the number begins, with its plus and its parenthesis.
-pub(super) fn start_of(text: &str, group: &Group) -> usize {
+pub(super) fn start_of(text: &str, group: &DigitGroup) -> usize {
     let start = group.start - usize::from(group.plus);
     let paired = group.open && group.closed;
     start - usize::from(paired && text[..start].ends_with('('))
 }
 
-pub(super) fn span(text: &str, groups: &[Group], first: usize, end: usize) -> Span {
+pub(super) fn span(text: &str, groups: &[DigitGroup], first: usize, end: usize) -> RedactedSpan {
     static EXTENSION: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?i)\A(?:[ ,;]{0,3}(?:ext(?:ension|n)?|x|durchwahl|dw|poste|int)[ .:=]{0,2}\d{1,6}| ?# ?\d{1,6})\b",
@@ -192,13 +192,13 @@ pub(super) fn span(text: &str, groups: &[Group], first: usize, end: usize) -> Sp
     let after = &text[last.end..text.floor_char_boundary(last.end + 32)];
     let extension = EXTENSION.find(after).map_or(0, |found| found.end());
     // `(+49301234567)` is in parentheses, `(+49) 30 1234567` has some.
-    let alone = Group { closed: groups[first].closed && end - first > 1, ..groups[first] };
-    Span { start: start_of(text, &alone), end: last.end + extension, kind: Kind::Phone }
+    let alone = DigitGroup { closed: groups[first].closed && end - first > 1, ..groups[first] };
+    RedactedSpan { start: start_of(text, &alone), end: last.end + extension, kind: RedactionKind::Phone }
 }
 
 /// The pieces of what may be a phone number.
 pub(super) struct Number<'r> {
-    groups: &'r [Group],
+    groups: &'r [DigitGroup],
     widths: Vec<usize>,
     digits: Vec<u8>,
 }
@@ -206,7 +206,7 @@ pub(super) struct Number<'r> {
 impl<'r> Number<'r> {
     pub(super) fn new(text: &str, run: &'r Run, first: usize, end: usize) -> Number<'r> {
         let groups = &run.groups[first..end];
-        let widths = groups.iter().map(Group::width).collect();
+        let widths = groups.iter().map(DigitGroup::width).collect();
         Number { groups, widths, digits: run.digits(text, first..end) }
     }
 
@@ -233,7 +233,7 @@ impl<'r> Number<'r> {
     }
 }
 
-pub(super) fn is_phone(number: &Number<'_>, context: Context) -> bool {
+pub(super) fn is_phone(number: &Number<'_>, context: PhoneContext) -> bool {
     if number.groups[0].plus {
         return is_international(number, &number.digits);
     }
@@ -241,9 +241,9 @@ pub(super) fn is_phone(number: &Number<'_>, context: Context) -> bool {
         return false;
     }
     match context {
-        Context::Other => return false,
-        Context::Phone if (6..=15).contains(&number.count()) => return true,
-        Context::Call if (7..=15).contains(&number.count()) && number.groups.len() > 1 => return true,
+        PhoneContext::Other => return false,
+        PhoneContext::Phone if (6..=15).contains(&number.count()) => return true,
+        PhoneContext::Call if (7..=15).contains(&number.count()) && number.groups.len() > 1 => return true,
         _ => {}
     }
     // 252.227-7013 is a clause.
@@ -262,7 +262,7 @@ pub(super) fn is_phone(number: &Number<'_>, context: Context) -> bool {
             )
 }
 
-/// Whatever stands around it.
+/// Whether the number is a phone number regardless of the words around it.
 fn is_unmistakable(number: &Number<'_>) -> bool {
     let dense = number.gaps_are(&[Gap::Hyphen]);
     let (widths, digits) = (&number.widths[..], &number.digits[..]);
@@ -355,13 +355,13 @@ fn is_among_others(number: &Number<'_>) -> bool {
     matches!(number.widths[..], [3..=5, 5..=8]) && is_behind_trunk_zero(number)
 }
 
-fn digits_of<'n>(number: &'n Number<'_>, group: &Group) -> &'n [u8] {
+fn digits_of<'n>(number: &'n Number<'_>, group: &DigitGroup) -> &'n [u8] {
     let before: usize =
-        number.groups.iter().take_while(|other| other.start < group.start).map(Group::width).sum();
+        number.groups.iter().take_while(|other| other.start < group.start).map(DigitGroup::width).sum();
     &number.digits[before..before + group.width()]
 }
 
-pub(super) fn context(before: &str) -> Context {
+pub(super) fn context(before: &str) -> PhoneContext {
     static OTHER: LazyLock<Regex> = LazyLock::new(|| {
         compile(
             r"(?i)(?:\b(?:order|invoice|ref|reference|isbn|issn|sku|serial|part|version|ver|release|build|account|konto|iban|bic|case|ticket|issue|bug|rechnung|bestell|auftrag|kunden|artikel|vorgang|akten|id|ids|page|pages|pp|seite|seiten|line|lines|zeile|zeilen|rfc|iso|din|doi|patent|lot|batch|code|zip|plz|port|size|bytes|offset|commit|rev|revision|vat|ustid|steuer|tracking|sendung|imei|mac|vin|crypto|hash|checksum)\p{L}*\.?(?: ?(?:no|nr|num|number|nummer|id)\b)?|(?:nummer|number)n?)[ .:#=°'\x22\[(]{0,4}\z",
@@ -379,25 +379,25 @@ pub(super) fn context(before: &str) -> Context {
     });
     let before = &before[before.floor_char_boundary(before.len().saturating_sub(56))..];
     if PHONE.is_match(before) {
-        Context::Phone
+        PhoneContext::Phone
     } else if OTHER.is_match(before) {
-        Context::Other
+        PhoneContext::Other
     } else if CALL.is_match(before) {
-        Context::Call
+        PhoneContext::Call
     } else {
-        Context::None
+        PhoneContext::None
     }
 }
 
 /// `1-800-FLOWERS`.
-fn vanity(text: &str, spans: &mut Vec<Span>) {
+fn vanity(text: &str, spans: &mut Vec<RedactedSpan>) {
     static VANITY: LazyLock<Regex> = LazyLock::new(|| {
         compile(r"\b1[- .](?:800|833|844|855|866|877|888)[- .][A-Z0-9]{2,4}(?:-?[A-Z]{2,5}){1,2}\b")
     });
-    spans.extend(VANITY.find_iter(text).map(|hit| Span {
+    spans.extend(VANITY.find_iter(text).map(|hit| RedactedSpan {
         start: hit.start(),
         end: hit.end(),
-        kind: Kind::Phone,
+        kind: RedactionKind::Phone,
     }));
 }
 

@@ -5,22 +5,26 @@ use std::sync::LazyLock;
 use regex::Regex;
 use regex::bytes;
 
-use super::{Kind, Span};
+use super::{RedactedSpan, RedactionKind};
 use crate::assigned::Assigned;
 use crate::lookalike::{is_path, is_repetition};
-use crate::place::Place;
+use crate::place::SecretPlace;
 use crate::randomness::{is_wordy, mixes_digits_and_letters, word_share};
 use crate::secrets::TUNED;
-use crate::site::{LONGEST, Site, dashed, run};
+use crate::site::{KeywordSite, LONGEST, dashed, run};
 
-pub(super) fn find<'r>(text: &str, custom: impl Iterator<Item = &'r bytes::Regex>, spans: &mut Vec<Span>) {
+pub(super) fn find<'r>(
+    text: &str,
+    custom: impl Iterator<Item = &'r bytes::Regex>,
+    spans: &mut Vec<RedactedSpan>,
+) {
     let mut blank = |start: usize, end: usize| {
         let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
         if start < end {
-            spans.push(Span { start, end, kind: Kind::Secret });
+            spans.push(RedactedSpan { start, end, kind: RedactionKind::Secret });
         }
     };
-    for (site, rules) in TUNED.sites(text.as_bytes(), Place::SHOWN) {
+    for (site, rules) in TUNED.sites(text.as_bytes(), SecretPlace::SHOWN) {
         // The forms below look at all JWTs, once.
         for rule in rules.iter().filter(|rule| rule.name != "jwt") {
             if let Some(credential) = rule.likely_credential(site) {
@@ -49,7 +53,7 @@ pub(super) fn find<'r>(text: &str, custom: impl Iterator<Item = &'r bytes::Regex
 }
 
 /// `password: hunter2`: a value under a name that promises a secret, in any notation.
-fn assigned(site: Site<'_>) -> Option<&[u8]> {
+fn assigned(site: KeywordSite<'_>) -> Option<&[u8]> {
     #[rustfmt::skip]
     const NAMES: [&[u8]; 16] = [
         b"passw", b"pwd", b"secret", b"token", b"api_key", b"apikey", b"api-key", b"access_key", b"accesskey",
@@ -135,13 +139,13 @@ fn is_template(value: &[u8]) -> bool {
 }
 
 /// A pattern whose first group is the credential, if it holds what it seems to.
-struct Form {
+struct CredentialPattern {
     pattern: Regex,
     holds: fn(&str) -> bool,
 }
 
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
-    let form = |pattern: &str, holds: fn(&str) -> bool| Form {
+static FORMS: LazyLock<Vec<CredentialPattern>> = LazyLock::new(|| {
+    let form = |pattern: &str, holds: fn(&str) -> bool| CredentialPattern {
         pattern: Regex::new(pattern).expect("the patterns are constants, compiled by the tests"),
         holds,
     };

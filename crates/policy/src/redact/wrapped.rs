@@ -1,8 +1,8 @@
 //! Phone numbers that go on in the next line: `Tel. 030⏎1234567`.
 
-use super::Span;
-use super::digits::{Gap, Group, Run};
-use super::phone::{Context, Number, barred, context, is_joined, is_phone, span, start_of};
+use super::RedactedSpan;
+use super::digits::{DigitGroup, Gap, Run};
+use super::phone::{Number, PhoneContext, barred, context, is_joined, is_phone, span, start_of};
 
 /// Groups looked at on either side of a line's end; a number has no more.
 const MOST: usize = 6;
@@ -11,7 +11,7 @@ const MOST: usize = 6;
 const MARGIN: &str = " \t>#*/|";
 
 /// Numbers made of the end of one line and the beginning of the next.
-pub(super) fn find(text: &str, runs: &[Run], spans: &mut Vec<Span>) {
+pub(super) fn find(text: &str, runs: &[Run], spans: &mut Vec<RedactedSpan>) {
     for pair in runs.windows(2) {
         if let Some((run, middle)) = joined(text, &pair[0], &pair[1]) {
             let cut = pair.iter().any(|side| side.groups.len() > MOST);
@@ -24,7 +24,7 @@ pub(super) fn find(text: &str, runs: &[Run], spans: &mut Vec<Span>) {
 /// where the second part begins.
 pub(super) fn joined(text: &str, left: &Run, right: &Run) -> Option<(Run, usize)> {
     let gap = line_end(text, left, right)?;
-    let mut groups: Vec<Group> = left.groups[left.groups.len().saturating_sub(MOST)..].to_vec();
+    let mut groups: Vec<DigitGroup> = left.groups[left.groups.len().saturating_sub(MOST)..].to_vec();
     let middle = groups.len();
     groups.extend(right.groups.iter().take(MOST));
     groups[middle].gap = gap;
@@ -53,7 +53,7 @@ fn line_end(text: &str, left: &Run, right: &Run) -> Option<Gap> {
     }
 }
 
-fn across(text: &str, run: &Run, middle: usize, cut: bool) -> Option<Span> {
+fn across(text: &str, run: &Run, middle: usize, cut: bool) -> Option<RedactedSpan> {
     let barred = barred(text, run);
     let end = run.groups.len();
     let may_cut = |at: usize| at == 0 || at == end || matches!(run.groups[at].gap, Gap::Blank | Gap::Wide);
@@ -69,8 +69,8 @@ fn across(text: &str, run: &Run, middle: usize, cut: bool) -> Option<Span> {
     None
 }
 
-/// Numbers in columns stand above each other without being one. So there must be a word that announces a phone number, a
-/// plus or a parenthesis; or the lines are prose, and all the digits at their ends belong together.
+/// Numbers in columns are above each other without being parts of one number. So there must be a word that announces a
+/// phone number, a plus or a parenthesis; or the lines are prose, and all the digits at their ends belong together.
 fn is_wrapped(text: &str, run: &Run, from: usize, to: usize, whole: bool) -> bool {
     let number = Number::new(text, run, from, to);
     if !(6..=16).contains(&number.count()) || is_joined(text, run, from, to) {
@@ -79,7 +79,9 @@ fn is_wrapped(text: &str, run: &Run, from: usize, to: usize, whole: bool) -> boo
     let (first, last) = (&run.groups[from], &run.groups[to - 1]);
     let start = start_of(text, first);
     let context = context(&text[..start]);
-    let marked = first.plus || number.is_parenthesised() || matches!(context, Context::Phone | Context::Call);
+    let marked = first.plus
+        || number.is_parenthesised()
+        || matches!(context, PhoneContext::Phone | PhoneContext::Call);
     let words_before = || {
         let line = text[..start].rsplit('\n').next().unwrap_or_default();
         line.chars().filter(|c| c.is_alphabetic()).count() >= 2
@@ -94,13 +96,13 @@ fn is_wrapped(text: &str, run: &Run, from: usize, to: usize, whole: bool) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::Kind;
+    use crate::redact::RedactionKind;
     use crate::redact::digits::runs;
 
     fn found(text: &str) -> Vec<&str> {
         let mut spans = Vec::new();
         find(text, &runs(text).collect::<Vec<_>>(), &mut spans);
-        assert!(spans.iter().all(|span| span.kind == Kind::Phone));
+        assert!(spans.iter().all(|span| span.kind == RedactionKind::Phone));
         spans.iter().map(|span| &text[span.start..span.end]).collect()
     }
 

@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
-use super::config_file::Format;
+use super::config_file::EntryFormat;
 
-pub(crate) struct Client {
+pub(crate) struct KnownClient {
     pub id: &'static str,
     pub aliases: &'static [&'static str],
     pub title: &'static str,
     /// The file that holds for this user everywhere.
-    pub user: Place,
+    pub user: ClientFilePlace,
     /// The file that a project carries with it.
     pub project: Option<&'static str>,
-    pub format: Format,
+    pub format: EntryFormat,
     /// An entry for a server that the client starts.
     pub stdio: fn(&Launch) -> Value,
     /// An entry for a server that runs already; some clients cannot use one.
@@ -26,13 +26,13 @@ pub(crate) struct Client {
     pub variable: Option<&'static str>,
     pub open_folder: OpenFolder,
     /// The client's own command that does the same.
-    pub command: Option<Command>,
+    pub command: Option<ClientCommand>,
     pub link: Option<Link>,
 }
 
 /// Where a user's file lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ClientFilePlace {
     /// Below the home folder.
     Home(&'static str),
     /// Below `$XDG_CONFIG_HOME` or `~/.config`, on every system.
@@ -57,7 +57,7 @@ pub(crate) enum OpenFolder {
 
 /// How a client is told of a server by its own command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum ClientCommand {
     Claude,
     Codex,
     Code(&'static str),
@@ -110,23 +110,23 @@ impl Home {
     }
 }
 
-impl std::fmt::Debug for Client {
+impl std::fmt::Debug for KnownClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.id)
     }
 }
 
-impl Client {
+impl KnownClient {
     /// Reads the name of a client from the command line, which lists all of them.
-    pub(crate) fn parser() -> impl TypedValueParser<Value = &'static Client> {
+    pub(crate) fn parser() -> impl TypedValueParser<Value = &'static KnownClient> {
         let values = CLIENTS.iter().map(|client| {
             PossibleValue::new(client.id).aliases(client.aliases.iter().copied()).help(client.title)
         });
         PossibleValuesParser::new(values)
-            .try_map(|name| Client::find(&name).ok_or("this client is not known"))
+            .try_map(|name| KnownClient::find(&name).ok_or("this client is not known"))
     }
 
-    pub(crate) fn find(name: &str) -> Option<&'static Client> {
+    pub(crate) fn find(name: &str) -> Option<&'static KnownClient> {
         CLIENTS.iter().find(|client| client.id == name || client.aliases.contains(&name))
     }
 
@@ -139,13 +139,13 @@ impl Client {
     /// The user's file, where it has a place.
     pub(crate) fn user_file(&self, home: &Home, name: &str) -> Option<PathBuf> {
         Some(match self.user {
-            Place::Home(path) => home.home.join(named(path, name)),
-            Place::Config(path) => home.config.join(named(path, name)),
-            Place::Application(path) => home.application.join(named(path, name)),
-            Place::Variable(variable, inside, path) => {
+            ClientFilePlace::Home(path) => home.home.join(named(path, name)),
+            ClientFilePlace::Config(path) => home.config.join(named(path, name)),
+            ClientFilePlace::Application(path) => home.application.join(named(path, name)),
+            ClientFilePlace::Variable(variable, inside, path) => {
                 (home.variable)(variable).map_or_else(|| home.home.join(path), |folder| folder.join(inside))
             }
-            Place::Nowhere => return None,
+            ClientFilePlace::Nowhere => return None,
         })
     }
 
@@ -157,17 +157,17 @@ impl Client {
     /// True where the client has left traces on this machine.
     pub(crate) fn is_installed(&self, home: &Home) -> bool {
         let trace = match self.user {
-            Place::Home(path) => home.home.join(first_part(path)),
-            Place::Config(path) => home.config.join(first_part(path)),
-            Place::Application(path) => match path.rsplit_once("/settings/") {
+            ClientFilePlace::Home(path) => home.home.join(first_part(path)),
+            ClientFilePlace::Config(path) => home.config.join(first_part(path)),
+            ClientFilePlace::Application(path) => match path.rsplit_once("/settings/") {
                 // An extension of an editor: the editor alone is not a trace of it.
                 Some((extension, _)) => home.application.join(extension),
                 None => home.application.join(first_part(path)),
             },
-            Place::Variable(variable, _, path) => {
+            ClientFilePlace::Variable(variable, _, path) => {
                 (home.variable)(variable).unwrap_or_else(|| home.home.join(first_part(path)))
             }
-            Place::Nowhere => return false,
+            ClientFilePlace::Nowhere => return false,
         };
         trace.exists()
     }
@@ -182,16 +182,16 @@ fn named(path: &str, name: &str) -> String {
     path.replace("NAME", name)
 }
 
-const SERVERS: Format = Format::Json(&["mcpServers"]);
+const SERVERS: EntryFormat = EntryFormat::Json(&["mcpServers"]);
 const ENV: Option<&str> = Some("${env:{}}");
 const SHELL: Option<&str> = Some("${{}}");
 
 /// What most clients have in common: JSON with `mcpServers`, a command or an address, and nothing else.
-const COMMON: Client = Client {
+const COMMON: KnownClient = KnownClient {
     id: "",
     aliases: &[],
     title: "",
-    user: Place::Nowhere,
+    user: ClientFilePlace::Nowhere,
     project: None,
     format: SERVERS,
     stdio: start,
@@ -202,33 +202,33 @@ const COMMON: Client = Client {
     link: None,
 };
 
-pub(crate) const CLIENTS: &[Client] = &[
-    Client {
+pub(crate) const CLIENTS: &[KnownClient] = &[
+    KnownClient {
         id: "claude",
         aliases: &["claude-code"],
         title: "Claude Code",
-        user: Place::Variable("CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"),
+        user: ClientFilePlace::Variable("CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"),
         project: Some(".mcp.json"),
         stdio: |launch| typed("stdio", start(launch)),
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
-        command: Some(Command::Claude),
+        command: Some(ClientCommand::Claude),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "claude-desktop",
         title: "Claude Desktop",
-        user: Place::Application("Claude/claude_desktop_config.json"),
+        user: ClientFilePlace::Application("Claude/claude_desktop_config.json"),
         http: None,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "codex",
         title: "OpenAI Codex",
-        user: Place::Variable("CODEX_HOME", "config.toml", ".codex/config.toml"),
+        user: ClientFilePlace::Variable("CODEX_HOME", "config.toml", ".codex/config.toml"),
         project: Some(".codex/config.toml"),
-        format: Format::Toml("mcp_servers"),
+        format: EntryFormat::Toml("mcp_servers"),
         http: Some(|remote| {
             let mut entry = json!({ "url": remote.url });
             if let Some(variable) = &remote.token_variable {
@@ -237,92 +237,92 @@ pub(crate) const CLIENTS: &[Client] = &[
             entry
         }),
         open_folder: OpenFolder::CurrentFolder,
-        command: Some(Command::Codex),
+        command: Some(ClientCommand::Codex),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "cursor",
         title: "Cursor",
-        user: Place::Home(".cursor/mcp.json"),
+        user: ClientFilePlace::Home(".cursor/mcp.json"),
         project: Some(".cursor/mcp.json"),
         variable: ENV,
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
         link: Some(Link::Cursor),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "vscode",
         aliases: &["vs-code", "copilot-vscode"],
         title: "Visual Studio Code (GitHub Copilot)",
-        user: Place::Application("Code/User/mcp.json"),
+        user: ClientFilePlace::Application("Code/User/mcp.json"),
         project: Some(".vscode/mcp.json"),
-        format: Format::Json(&["servers"]),
+        format: EntryFormat::Json(&["servers"]),
         stdio: |launch| typed("stdio", start(launch)),
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: Some("${input:{}}"),
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
-        command: Some(Command::Code("code")),
+        command: Some(ClientCommand::Code("code")),
         link: Some(Link::VsCode("vscode")),
     },
-    Client {
+    KnownClient {
         id: "vscode-insiders",
         title: "Visual Studio Code Insiders",
-        user: Place::Application("Code - Insiders/User/mcp.json"),
+        user: ClientFilePlace::Application("Code - Insiders/User/mcp.json"),
         project: Some(".vscode/mcp.json"),
-        format: Format::Json(&["servers"]),
+        format: EntryFormat::Json(&["servers"]),
         stdio: |launch| typed("stdio", start(launch)),
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: Some("${input:{}}"),
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
-        command: Some(Command::Code("code-insiders")),
+        command: Some(ClientCommand::Code("code-insiders")),
         link: Some(Link::VsCode("vscode-insiders")),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "copilot",
         aliases: &["copilot-cli"],
         title: "GitHub Copilot CLI",
-        user: Place::Home(".copilot/mcp-config.json"),
+        user: ClientFilePlace::Home(".copilot/mcp-config.json"),
         project: Some(".github/mcp.json"),
         stdio: |launch| with_all_tools(typed("local", start(launch))),
         http: Some(|remote| with_all_tools(typed("http", reach("url", remote)))),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
-        command: Some(Command::Copilot),
+        command: Some(ClientCommand::Copilot),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "windsurf",
         title: "Windsurf",
-        user: Place::Home(".codeium/windsurf/mcp_config.json"),
+        user: ClientFilePlace::Home(".codeium/windsurf/mcp_config.json"),
         http: Some(|remote| reach("serverUrl", remote)),
         variable: ENV,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "zed",
         title: "Zed",
-        user: Place::Config("zed/settings.json"),
+        user: ClientFilePlace::Config("zed/settings.json"),
         project: Some(".zed/settings.json"),
-        format: Format::Json(&["context_servers"]),
+        format: EntryFormat::Json(&["context_servers"]),
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "cline",
         title: "Cline",
-        user: Place::Application(
+        user: ClientFilePlace::Application(
             "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         ),
         http: Some(|remote| typed("streamableHttp", reach("url", remote))),
         variable: ENV,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "roo",
         aliases: &["roo-code"],
         title: "Roo Code",
-        user: Place::Application(
+        user: ClientFilePlace::Application(
             "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
         ),
         project: Some(".roo/mcp.json"),
@@ -331,23 +331,25 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "kilo",
         aliases: &["kilo-code"],
         title: "Kilo Code",
-        user: Place::Application("Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"),
+        user: ClientFilePlace::Application(
+            "Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+        ),
         project: Some(".kilocode/mcp.json"),
         http: Some(|remote| typed("streamable-http", reach("url", remote))),
         variable: ENV,
         open_folder: OpenFolder::Variable("${workspaceFolder}"),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "continue",
         title: "Continue",
-        user: Place::Home(".continue/mcpServers/NAME.yaml"),
+        user: ClientFilePlace::Home(".continue/mcpServers/NAME.yaml"),
         project: Some(".continue/mcpServers/NAME.yaml"),
-        format: Format::OwnYaml,
+        format: EntryFormat::OwnYaml,
         stdio: |launch| block(&launch.name, typed("stdio", start(launch))),
         http: Some(|remote| {
             let mut entry = json!({ "type": "streamable-http", "url": remote.url });
@@ -360,34 +362,34 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "gemini",
         aliases: &["gemini-cli"],
         title: "Gemini CLI",
-        user: Place::Home(".gemini/settings.json"),
+        user: ClientFilePlace::Home(".gemini/settings.json"),
         project: Some(".gemini/settings.json"),
         http: Some(|remote| reach("httpUrl", remote)),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "qwen",
         aliases: &["qwen-code"],
         title: "Qwen Code",
-        user: Place::Home(".qwen/settings.json"),
+        user: ClientFilePlace::Home(".qwen/settings.json"),
         project: Some(".qwen/settings.json"),
         http: Some(|remote| reach("httpUrl", remote)),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "opencode",
         title: "OpenCode",
-        user: Place::Config("opencode/opencode.json"),
+        user: ClientFilePlace::Config("opencode/opencode.json"),
         project: Some("opencode.json"),
-        format: Format::Json(&["mcp"]),
+        format: EntryFormat::Json(&["mcp"]),
         stdio: |launch| {
             let command: Vec<&String> = std::iter::once(&launch.program).chain(&launch.arguments).collect();
             json!({ "type": "local", "command": command, "enabled": true })
@@ -401,23 +403,23 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "crush",
         title: "Crush",
-        user: Place::Config("crush/crush.json"),
+        user: ClientFilePlace::Config("crush/crush.json"),
         project: Some("crush.json"),
-        format: Format::Json(&["mcp"]),
+        format: EntryFormat::Json(&["mcp"]),
         stdio: |launch| typed("stdio", start(launch)),
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: Some("${}"),
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "goose",
         title: "Goose",
-        user: Place::Config("goose/config.yaml"),
-        format: Format::Yaml("extensions"),
+        user: ClientFilePlace::Config("goose/config.yaml"),
+        format: EntryFormat::Yaml("extensions"),
         stdio: |launch| {
             json!({
                 "enabled": true,
@@ -445,80 +447,80 @@ pub(crate) const CLIENTS: &[Client] = &[
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "lmstudio",
         aliases: &["lm-studio"],
         title: "LM Studio",
-        user: Place::Home(".lmstudio/mcp.json"),
+        user: ClientFilePlace::Home(".lmstudio/mcp.json"),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "junie",
         aliases: &["jetbrains"],
         title: "JetBrains Junie",
-        user: Place::Home(".junie/mcp/mcp.json"),
+        user: ClientFilePlace::Home(".junie/mcp/mcp.json"),
         project: Some(".junie/mcp/mcp.json"),
         http: None,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "amp",
         title: "Amp",
-        user: Place::Config("amp/settings.json"),
+        user: ClientFilePlace::Config("amp/settings.json"),
         project: Some(".amp/settings.json"),
-        format: Format::Json(&["amp.mcpServers"]),
+        format: EntryFormat::Json(&["amp.mcpServers"]),
         variable: SHELL,
         open_folder: OpenFolder::CurrentFolder,
-        command: Some(Command::Amp),
+        command: Some(ClientCommand::Amp),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "warp",
         title: "Warp",
-        user: Place::Home(".warp/.mcp.json"),
+        user: ClientFilePlace::Home(".warp/.mcp.json"),
         project: Some(".warp/.mcp.json"),
         variable: SHELL,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "kiro",
         title: "Kiro",
-        user: Place::Home(".kiro/settings/mcp.json"),
+        user: ClientFilePlace::Home(".kiro/settings/mcp.json"),
         project: Some(".kiro/settings/mcp.json"),
         variable: SHELL,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "amazonq",
         aliases: &["amazon-q"],
         title: "Amazon Q Developer",
-        user: Place::Home(".aws/amazonq/mcp.json"),
+        user: ClientFilePlace::Home(".aws/amazonq/mcp.json"),
         project: Some(".amazonq/mcp.json"),
         http: Some(|remote| typed("http", reach("url", remote))),
         open_folder: OpenFolder::CurrentFolder,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "antigravity",
         title: "Google Antigravity",
-        user: Place::Home(".gemini/antigravity/mcp_config.json"),
+        user: ClientFilePlace::Home(".gemini/antigravity/mcp_config.json"),
         http: Some(|remote| reach("serverUrl", remote)),
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "mcporter",
         title: "mcporter",
-        user: Place::Home(".mcporter/mcporter.json"),
+        user: ClientFilePlace::Home(".mcporter/mcporter.json"),
         project: Some("config/mcporter.json"),
         http: Some(|remote| reach("baseUrl", remote)),
         variable: SHELL,
         ..COMMON
     },
-    Client {
+    KnownClient {
         id: "generic",
         aliases: &["other"],
         title: "Any other client",
-        user: Place::Nowhere,
+        user: ClientFilePlace::Nowhere,
         project: Some(".mcp.json"),
         http: Some(|remote| typed("http", reach("url", remote))),
         variable: Some("<token>"),

@@ -1,18 +1,18 @@
 //! What an edit changes, as a unified diff: one hunk, since one entry is changed.
 
-/// Lines around the change that show where it stands.
+/// Lines of context around a change.
 const CONTEXT: usize = 3;
 
 /// A line of the diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum DiffLine<'a> {
     Hunk(String),
     Same(&'a str),
     Removed(&'a str),
     Added(&'a str),
 }
 
-pub(crate) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Line<'a>> {
+pub(crate) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<DiffLine<'a>> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let rest = old.len().min(new.len()) - start;
@@ -26,21 +26,21 @@ pub(crate) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Line<'a>> {
         let count = lines.len() - end + tail - from;
         format!("{},{count}", if count == 0 { from } else { from + 1 })
     };
-    let mut diff = vec![Line::Hunk(format!("@@ -{} +{} @@", span(&old), span(&new)))];
-    diff.extend(old[from..start].iter().map(|line| Line::Same(line)));
-    diff.extend(old[start..old.len() - end].iter().map(|line| Line::Removed(line)));
-    diff.extend(new[start..new.len() - end].iter().map(|line| Line::Added(line)));
-    diff.extend(new[new.len() - end..new.len() - end + tail].iter().map(|line| Line::Same(line)));
+    let mut diff = vec![DiffLine::Hunk(format!("@@ -{} +{} @@", span(&old), span(&new)))];
+    diff.extend(old[from..start].iter().map(|line| DiffLine::Same(line)));
+    diff.extend(old[start..old.len() - end].iter().map(|line| DiffLine::Removed(line)));
+    diff.extend(new[start..new.len() - end].iter().map(|line| DiffLine::Added(line)));
+    diff.extend(new[new.len() - end..new.len() - end + tail].iter().map(|line| DiffLine::Same(line)));
     diff
 }
 
-impl std::fmt::Display for Line<'_> {
+impl std::fmt::Display for DiffLine<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Line::Hunk(text) => f.write_str(text),
-            Line::Same(text) => write!(f, " {text}"),
-            Line::Removed(text) => write!(f, "-{text}"),
-            Line::Added(text) => write!(f, "+{text}"),
+            DiffLine::Hunk(text) => f.write_str(text),
+            DiffLine::Same(text) => write!(f, " {text}"),
+            DiffLine::Removed(text) => write!(f, "-{text}"),
+            DiffLine::Added(text) => write!(f, "+{text}"),
         }
     }
 }

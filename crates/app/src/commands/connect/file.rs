@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::clients::{Client, Home};
-use super::config_file::{CannotEdit, Format};
+use super::clients::{Home, KnownClient};
+use super::config_file::{CannotEditEntry, EntryFormat};
 use super::{ConnectArgs, steps};
 use crate::config::{Loaded, files};
 use crate::exit::Exit;
@@ -24,24 +24,24 @@ const MAX_BYTES: u64 = 64 << 20;
 /// A file that is not there yet.
 const NEW_MODE: u32 = 0o600;
 
-pub(super) struct File {
+pub(super) struct ClientFile {
     pub path: PathBuf,
     /// Empty where there is no such file.
     pub text: String,
-    format: Format,
+    format: EntryFormat,
     mode: Option<u32>,
     home: Option<PathBuf>,
 }
 
-impl File {
+impl ClientFile {
     /// The file that the command line names, the project's, or the user's.
     pub(super) fn find(
         loaded: &Loaded,
         args: &ConnectArgs,
-        client: &Client,
+        client: &KnownClient,
         name: &str,
         home: Option<&Home>,
-    ) -> Result<Option<File>, Exit> {
+    ) -> Result<Option<ClientFile>, Exit> {
         let path = match (&args.file, args.project) {
             (Some(path), _) => {
                 let cwd = std::env::current_dir()?;
@@ -63,14 +63,20 @@ impl File {
             Exit::config(format!("cannot read {}: {error}", safe(&path.to_string_lossy())))
         })?;
         let (text, mode) = read.map_or((String::new(), None), |(text, mode)| (text, Some(mode)));
-        Ok(Some(File { path, text, format: client.format, mode, home: home.map(|home| home.home.clone()) }))
+        Ok(Some(ClientFile {
+            path,
+            text,
+            format: client.format,
+            mode,
+            home: home.map(|home| home.home.clone()),
+        }))
     }
 
-    pub(super) fn servers(&self) -> Result<Map<String, Value>, CannotEdit> {
+    pub(super) fn servers(&self) -> Result<Map<String, Value>, CannotEditEntry> {
         match self.format {
             // The file is the entry.
-            Format::OwnYaml if self.text.is_empty() => Ok(Map::new()),
-            Format::OwnYaml => {
+            EntryFormat::OwnYaml if self.text.is_empty() => Ok(Map::new()),
+            EntryFormat::OwnYaml => {
                 let name =
                     self.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 Ok(Map::from_iter([(name, Value::Object(self.format.servers(&self.text)?))]))

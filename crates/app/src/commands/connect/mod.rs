@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-pub(crate) use clients::{CLIENTS, Client, Home};
+pub(crate) use clients::{CLIENTS, Home, KnownClient};
 
 use crate::cli::Cli;
 use crate::config::{self, Loaded};
@@ -24,17 +24,17 @@ use crate::exit::{Exit, ExitCode};
 use crate::print::style::{self, Ink};
 use crate::print::{self, safe, safe_text};
 use clients::OpenFolder;
-use config_file::CannotEdit;
-use diff::Line;
-use file::File;
-use steps::Step;
+use config_file::CannotEditEntry;
+use diff::DiffLine;
+use file::ClientFile;
+use steps::ConnectStep;
 use target::Target;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConnectArgs {
     /// Client to connect; without one, all clients that are known are listed
-    #[arg(value_parser = Client::parser(), hide_possible_values = true)]
-    pub client: Option<&'static Client>,
+    #[arg(value_parser = KnownClient::parser(), hide_possible_values = true)]
+    pub client: Option<&'static KnownClient>,
     /// Let the client start the server and talk to it by pipe: no port, no token
     #[arg(long)]
     pub stdio: bool,
@@ -87,7 +87,12 @@ pub(crate) fn run(cli: &Cli, args: &ConnectArgs) -> Result<(), Exit> {
     }
 }
 
-fn connect(loaded: &Loaded, args: &ConnectArgs, client: &Client, home: Option<&Home>) -> Result<(), Exit> {
+fn connect(
+    loaded: &Loaded,
+    args: &ConnectArgs,
+    client: &KnownClient,
+    home: Option<&Home>,
+) -> Result<(), Exit> {
     let target = Target::find(loaded, args, client)?;
     let plan = Plan::make(loaded, args, client, target, home)?;
     if args.link {
@@ -108,12 +113,12 @@ fn connect(loaded: &Loaded, args: &ConnectArgs, client: &Client, home: Option<&H
 
 /// What is to be done for one client.
 struct Plan<'a> {
-    client: &'a Client,
+    client: &'a KnownClient,
     target: Target,
     name: String,
     entry: Value,
     /// None for a client whose file has no fixed place.
-    file: Option<File>,
+    file: Option<ClientFile>,
     project: bool,
 }
 
@@ -121,15 +126,15 @@ impl<'a> Plan<'a> {
     fn make(
         loaded: &Loaded,
         args: &ConnectArgs,
-        client: &'a Client,
+        client: &'a KnownClient,
         target: Target,
         home: Option<&Home>,
     ) -> Result<Plan<'a>, Exit> {
         let usual = usual_name(loaded, args);
         let other = name::with_digest(&usual, &loaded.settings.root);
-        let mut file = File::find(loaded, args, client, &usual, home)?;
+        let mut file = ClientFile::find(loaded, args, client, &usual, home)?;
         // A folder of the same name elsewhere keeps its entry.
-        let taken = |file: &File, name: &str| {
+        let taken = |file: &ClientFile, name: &str| {
             let known = file.servers().ok().and_then(|servers| servers.get(name).cloned());
             known.is_some_and(|entry| match args.current_project {
                 true => !name::means_open_folder(&entry),
@@ -144,14 +149,14 @@ impl<'a> Plan<'a> {
                     .hint("Choose another --name, or remove that entry yourself."));
             }
             name = other;
-            file = File::find(loaded, args, client, &name, home)?;
+            file = ClientFile::find(loaded, args, client, &name, home)?;
         }
         let entry = target.entry(client, &name);
         Ok(Plan { client, target, name, entry, file, project: args.project })
     }
 
     /// The file as it would be.
-    fn edited(&self, file: &File) -> Result<String, CannotEdit> {
+    fn edited(&self, file: &ClientFile) -> Result<String, CannotEditEntry> {
         let text = self.client.format.set(&file.text, &self.name, &self.entry)?;
         match steps::token_prompt(self.client, &self.target, &self.name) {
             Some(prompt) => self.client.format.with_input(&text, &prompt),
@@ -165,7 +170,7 @@ impl<'a> Plan<'a> {
         prompt.and_then(|prompt| self.client.format.with_input(&text, &prompt).ok()).unwrap_or(text)
     }
 
-    fn cannot(&self, file: &File, error: &CannotEdit) -> Exit {
+    fn cannot(&self, file: &ClientFile, error: &CannotEditEntry) -> Exit {
         Exit::config(format!("{} is left as it is: {error}", file.shown()))
             .hint(format!("Add this to it yourself:\n{}", self.alone()))
     }
@@ -190,7 +195,8 @@ impl<'a> Plan<'a> {
         let output = &loaded.settings.output;
         let before =
             steps::before_the_entry(self.client, &self.target, &self.name, &self.entry, self.project);
-        let export: Vec<&Step> = before.iter().filter(|step| step.text.starts_with("export ")).collect();
+        let export: Vec<&ConnectStep> =
+            before.iter().filter(|step| step.text.starts_with("export ")).collect();
         if output.json {
             return Ok(print::out_json(&json!({
                 "client": self.client.id,
@@ -226,7 +232,7 @@ impl<'a> Plan<'a> {
         let file = self.file.as_ref();
         let edited = file.map(|file| self.edited(file)).transpose();
         let place = file.map_or_else(|| "mcp.json".to_owned(), |file| file.shown());
-        let entry = Step {
+        let entry = ConnectStep {
             what: format!("{}: {place}", self.client.title),
             format: format.word(),
             text: self.alone(),
@@ -266,10 +272,10 @@ impl<'a> Plan<'a> {
                 }
                 for line in &lines {
                     let ink = match line {
-                        Line::Hunk(_) => Ink::Number,
-                        Line::Same(_) => Ink::Aside,
-                        Line::Removed(_) => Ink::Bad,
-                        Line::Added(_) => Ink::Good,
+                        DiffLine::Hunk(_) => Ink::Number,
+                        DiffLine::Same(_) => Ink::Aside,
+                        DiffLine::Removed(_) => Ink::Bad,
+                        DiffLine::Added(_) => Ink::Good,
                     };
                     text.push_str(&look.paint(ink, &safe_text(&line.to_string())));
                     text.push('\n');
@@ -305,7 +311,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn remove(loaded: &Loaded, args: &ConnectArgs, client: &Client, home: Option<&Home>) -> Result<(), Exit> {
+fn remove(
+    loaded: &Loaded,
+    args: &ConnectArgs,
+    client: &KnownClient,
+    home: Option<&Home>,
+) -> Result<(), Exit> {
     let usual = usual_name(loaded, args);
     let names = match &args.name {
         Some(name) => vec![name.clone()],
@@ -316,7 +327,7 @@ fn remove(loaded: &Loaded, args: &ConnectArgs, client: &Client, home: Option<&Ho
     let mut removed = Vec::new();
     let mut place = None;
     for name in names {
-        let Some(file) = File::find(loaded, args, client, &name, home)? else { continue };
+        let Some(file) = ClientFile::find(loaded, args, client, &name, home)? else { continue };
         place = Some(file.shown());
         let servers = file
             .servers()
@@ -359,7 +370,7 @@ fn remove(loaded: &Loaded, args: &ConnectArgs, client: &Client, home: Option<&Ho
 
 /// The clients, with those that seem to be installed first.
 fn list(loaded: &Loaded, home: Option<&Home>) -> Result<(), Exit> {
-    let found = |client: &Client| home.is_some_and(|home| client.is_installed(home));
+    let found = |client: &KnownClient| home.is_some_and(|home| client.is_installed(home));
     if loaded.settings.output.json {
         let clients: Vec<Value> = CLIENTS
             .iter()
@@ -381,7 +392,7 @@ fn list(loaded: &Loaded, home: Option<&Home>) -> Result<(), Exit> {
     let look = style::out();
     let mut text = String::new();
     for (heading, here) in [("Found on this machine", true), ("Also known", false)] {
-        let clients: Vec<&Client> = CLIENTS.iter().filter(|client| found(client) == here).collect();
+        let clients: Vec<&KnownClient> = CLIENTS.iter().filter(|client| found(client) == here).collect();
         if clients.is_empty() {
             continue;
         }
@@ -407,12 +418,12 @@ fn usual_name(loaded: &Loaded, args: &ConnectArgs) -> String {
     }
 }
 
-fn shown(step: &Step) -> String {
+fn shown(step: &ConnectStep) -> String {
     let heading = style::out().paint(Ink::Heading, &format!("# {}", safe(&step.what)));
     format!("{heading}\n{}\n", safe_text(&step.text))
 }
 
-fn step_json(step: &Step, file: Option<&PathBuf>) -> Value {
+fn step_json(step: &ConnectStep, file: Option<&PathBuf>) -> Value {
     json!({ "what": step.what, "file": file, "format": step.format, "text": step.text })
 }
 
@@ -422,17 +433,17 @@ mod tests {
     use crate::secrets::Secret;
     use target::TokenHint;
 
-    fn texts(client: &Client, target: &Target) -> String {
+    fn texts(client: &KnownClient, target: &Target) -> String {
         let entry = target.entry(client, "dir2mcp-my-repo");
         let mut all = steps::before_the_entry(client, target, "dir2mcp-my-repo", &entry, false);
         let text = client.format.alone("dir2mcp-my-repo", &entry);
-        all.push(Step { what: client.title.to_owned(), format: client.format.word(), text });
+        all.push(ConnectStep { what: client.title.to_owned(), format: client.format.word(), text });
         all.extend(steps::after_the_entry(client, target));
         all.iter().map(|step| format!("# {}\n{}\n", step.what, step.text)).collect()
     }
 
     fn all(target: &Target) -> String {
-        let reachable = |client: &&Client| target.url().is_none() || client.http.is_some();
+        let reachable = |client: &&KnownClient| target.url().is_none() || client.http.is_some();
         let texts: Vec<String> =
             CLIENTS.iter().filter(reachable).map(|client| texts(client, target)).collect();
         texts.join("---\n")

@@ -1,4 +1,4 @@
-//! What a server is called in a client's list: after its folder, so that two folders stand side by side.
+//! What a server is called in a client's list: after its folder, so that servers of two folders can be told apart.
 
 use std::path::Path;
 

@@ -4,48 +4,48 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::clients::{Client, Command};
+use super::clients::{ClientCommand, KnownClient};
 use super::target::{Target, TokenHint, quoted, token_input};
 
 /// One thing to copy.
-pub(crate) struct Step {
+pub(crate) struct ConnectStep {
     pub what: String,
     pub format: &'static str,
     pub text: String,
 }
 
-impl Step {
-    fn shell(what: impl Into<String>, text: String) -> Step {
-        Step { what: what.into(), format: "shell", text: format!("{text}\n") }
+impl ConnectStep {
+    fn shell(what: impl Into<String>, text: String) -> ConnectStep {
+        ConnectStep { what: what.into(), format: "shell", text: format!("{text}\n") }
     }
 }
 
 /// The steps before the entry itself.
 pub(crate) fn before_the_entry(
-    client: &Client,
+    client: &KnownClient,
     target: &Target,
     name: &str,
     entry: &Value,
     project: bool,
-) -> Vec<Step> {
+) -> Vec<ConnectStep> {
     let mut steps = Vec::new();
     if let Target::Http { token, .. } = target {
         steps.extend(export(client, token, name));
     }
     if let Some(text) = client.command.and_then(|command| by_command(command, target, name, entry, project)) {
-        steps.push(Step::shell(format!("{}, by its own command", client.title), text));
+        steps.push(ConnectStep::shell(format!("{}, by its own command", client.title), text));
     }
     steps
 }
 
 /// The steps after it.
-pub(crate) fn after_the_entry(client: &Client, target: &Target) -> Vec<Step> {
+pub(crate) fn after_the_entry(client: &KnownClient, target: &Target) -> Vec<ConnectStep> {
     match target {
         Target::Http { url, token, .. } if client.id == "generic" => {
-            vec![Step::shell("A first request", first_request(url, token))]
+            vec![ConnectStep::shell("A first request", first_request(url, token))]
         }
         Target::Stdio { program, arguments } if client.id == "generic" => {
-            vec![Step::shell(
+            vec![ConnectStep::shell(
                 "The command alone; it speaks MCP on standard input and output",
                 words(program, arguments),
             )]
@@ -55,7 +55,7 @@ pub(crate) fn after_the_entry(client: &Client, target: &Target) -> Vec<Step> {
 }
 
 /// VS Code's prompt for the token.
-pub(crate) fn token_prompt(client: &Client, target: &Target, name: &str) -> Option<Value> {
+pub(crate) fn token_prompt(client: &KnownClient, target: &Target, name: &str) -> Option<Value> {
     let Target::Http { token, .. } = target else { return None };
     let description = match token {
         TokenHint::None | TokenHint::Shown(_) => return None,
@@ -68,13 +68,13 @@ pub(crate) fn token_prompt(client: &Client, target: &Target, name: &str) -> Opti
 }
 
 /// True where the client's file can only hold the token itself.
-pub(crate) fn needs_the_token(client: &Client, target: &Target) -> bool {
+pub(crate) fn needs_the_token(client: &KnownClient, target: &Target) -> bool {
     let takes_a_name = client.variable.is_some_and(|variable| variable != "<token>") || client.id == "codex";
     matches!(target, Target::Http { token: TokenHint::File(_) | TokenHint::Variable(_), .. } if !takes_a_name)
 }
 
 /// Says how the variable gets its value, for a client that reads the token from one.
-fn export(client: &Client, token: &TokenHint, name: &str) -> Option<Step> {
+fn export(client: &KnownClient, token: &TokenHint, name: &str) -> Option<ConnectStep> {
     let by_variable = client.id == "codex"
         || (!matches!(token, TokenHint::Shown(_))
             && client
@@ -86,33 +86,39 @@ fn export(client: &Client, token: &TokenHint, name: &str) -> Option<Step> {
     }
     let (word, variable) = (token.word()?, token.variable(name)?);
     let what = format!("Where {} starts, {variable} must hold the token", client.title);
-    Some(Step::shell(what, format!("export {variable}=\"{word}\"")))
+    Some(ConnectStep::shell(what, format!("export {variable}=\"{word}\"")))
 }
 
-fn by_command(command: Command, target: &Target, name: &str, entry: &Value, project: bool) -> Option<String> {
+fn by_command(
+    command: ClientCommand,
+    target: &Target,
+    name: &str,
+    entry: &Value,
+    project: bool,
+) -> Option<String> {
     let scope = if project { "project" } else { "user" };
     Some(match (command, target) {
-        (Command::Claude, Target::Stdio { program, arguments }) => {
+        (ClientCommand::Claude, Target::Stdio { program, arguments }) => {
             format!("claude mcp add --scope {scope} {name} -- {}", words(program, arguments))
         }
-        (Command::Claude, Target::Http { url, token, .. }) => {
+        (ClientCommand::Claude, Target::Http { url, token, .. }) => {
             format!("claude mcp add --scope {scope} --transport http {name} {}{}", quoted(url), header(token))
         }
-        (Command::Codex, Target::Stdio { program, arguments }) => {
+        (ClientCommand::Codex, Target::Stdio { program, arguments }) => {
             format!("codex mcp add {name} -- {}", words(program, arguments))
         }
-        (Command::Codex, Target::Http { url, token, .. }) => {
+        (ClientCommand::Codex, Target::Http { url, token, .. }) => {
             let bearer = token.variable(name).map(|variable| format!(" --bearer-token-env-var {variable}"));
             let bearer = bearer.unwrap_or_default();
             format!("codex mcp add {name} --url {}{bearer}", quoted(url))
         }
-        (Command::Copilot, Target::Stdio { program, arguments }) => {
+        (ClientCommand::Copilot, Target::Stdio { program, arguments }) => {
             format!("copilot mcp add {name} -- {}", words(program, arguments))
         }
-        (Command::Amp, Target::Stdio { program, arguments }) => {
+        (ClientCommand::Amp, Target::Stdio { program, arguments }) => {
             format!("amp mcp add {name} -- {}", words(program, arguments))
         }
-        (Command::Code(program), Target::Stdio { .. }) if !project => {
+        (ClientCommand::Code(program), Target::Stdio { .. }) if !project => {
             let mut server = json!({ "name": name });
             if let (Some(server), Some(fields)) = (server.as_object_mut(), entry.as_object()) {
                 server.extend(fields.clone());

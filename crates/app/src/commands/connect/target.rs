@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use engine::state_dir;
 
 use super::ConnectArgs;
-use super::clients::{Client, Launch, OpenFolder, Remote};
+use super::clients::{KnownClient, Launch, OpenFolder, Remote};
 use crate::config::{self, Loaded};
 use crate::exit::{Exit, ExitCode};
 use crate::print::connection::SavedConnection;
@@ -29,7 +29,7 @@ pub(crate) enum TokenHint {
 }
 
 impl Target {
-    pub(super) fn find(loaded: &Loaded, args: &ConnectArgs, client: &Client) -> Result<Target, Exit> {
+    pub(super) fn find(loaded: &Loaded, args: &ConnectArgs, client: &KnownClient) -> Result<Target, Exit> {
         if args.stdio || args.current_project {
             let program = std::env::current_exe()
                 .map_err(|error| Exit::generic(format!("cannot find this program: {error}")))?;
@@ -51,7 +51,7 @@ impl Target {
     }
 
     /// The entry for the client's file.
-    pub(super) fn entry(&self, client: &Client, name: &str) -> serde_json::Value {
+    pub(super) fn entry(&self, client: &KnownClient, name: &str) -> serde_json::Value {
         match self {
             Target::Stdio { program, arguments } => (client.stdio)(&Launch {
                 name: name.to_owned(),
@@ -74,7 +74,7 @@ impl Target {
 
 impl TokenHint {
     /// The token as the client's file has it; a placeholder where the client takes nothing but the token itself.
-    fn reference(&self, client: &Client, name: &str) -> Option<String> {
+    fn reference(&self, client: &KnownClient, name: &str) -> Option<String> {
         let variable = self.variable(name)?;
         let named = |template: &str| {
             template.replace(
@@ -117,7 +117,7 @@ pub(super) fn token_input(name: &str) -> String {
 }
 
 /// The arguments of a server that the client starts.
-fn arguments(loaded: &Loaded, args: &ConnectArgs, client: &Client) -> Result<Vec<String>, Exit> {
+fn arguments(loaded: &Loaded, args: &ConnectArgs, client: &KnownClient) -> Result<Vec<String>, Exit> {
     let root = &loaded.settings.root;
     let mut arguments = vec!["stdio".to_owned()];
     let folder = |path: &str| ["--dir".to_owned(), path.to_owned()];
@@ -161,7 +161,7 @@ fn config_arguments(loaded: &Loaded) -> Vec<String> {
 }
 
 /// The server that runs, as it wrote itself down.
-fn running(loaded: &Loaded, show_token: bool, client: &Client) -> Result<Target, Exit> {
+fn running(loaded: &Loaded, show_token: bool, client: &KnownClient) -> Result<Target, Exit> {
     let state_dir = &loaded.settings.state_dir;
     let belonging = state_dir::check(&loaded.settings.root, state_dir)?;
     let saved = SavedConnection::of(state_dir, belonging).ok_or_else(|| {

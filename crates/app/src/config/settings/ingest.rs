@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use model::DocType;
 
-use super::Check;
+use super::SettingsCheck;
 use crate::config::combine::Values;
-use crate::config::keys::{Key, Spec};
+use crate::config::keys::{Key, KeySpec};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Ingest {
+pub(crate) struct IngestSettings {
     pub gitignore: bool,
     pub pdf: PdfMode,
     pub images: ImageMode,
@@ -67,7 +67,7 @@ pub(crate) struct Chunking {
     pub transcript_overlap_ms: u64,
 }
 
-impl Check<'_> {
+impl SettingsCheck<'_> {
     pub(super) fn chunking(&mut self) -> Chunking {
         let size = |key| self.values.int(key) as usize;
         let chunking = Chunking {
@@ -87,15 +87,18 @@ impl Check<'_> {
         ] {
             let (less, more) = (self.values.int(small), self.values.int(large));
             if less >= more {
-                self.problem(small, format!("{less} is not smaller than {} ({more})", Spec::of(large).path));
+                self.problem(
+                    small,
+                    format!("{less} is not smaller than {} ({more})", KeySpec::of(large).path),
+                );
             }
         }
         chunking
     }
 }
 
-pub(super) fn ingest(values: &Values) -> Ingest {
-    Ingest {
+pub(super) fn ingest(values: &Values) -> IngestSettings {
+    IngestSettings {
         gitignore: values.bool(Key::IngestGitignore),
         pdf: match values.text(Key::IngestPdfMode) {
             "off" => PdfMode::Off,

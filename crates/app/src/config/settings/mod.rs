@@ -19,14 +19,14 @@ use engine::Weights;
 
 use super::combine::Values;
 use super::error::{Problem, Problems};
-use super::keys::{Key, Spec};
+use super::keys::{Key, KeySpec};
 
-pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, Ingest, PdfMode};
-pub(crate) use models::{Models, Provider, Rag, SttProvider};
-pub(crate) use repo::Repo;
+pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, IngestSettings, PdfMode};
+pub(crate) use models::{ModelProvider, Models, Rag, SttProvider};
+pub(crate) use repo::RepoSettings;
 pub(crate) use security::{Auth, KeychainEntry, SecretProvider, SecretSettings, Security};
-pub(crate) use server::{Listen, Server, ToolNames};
-pub(crate) use workspace::{Smart, Workspace};
+pub(crate) use server::{Listen, ServerSettings, ToolNameStyle};
+pub(crate) use workspace::{SmartSettings, WorkspaceSettings};
 pub(crate) use x402::X402;
 
 /// The effective configuration.
@@ -39,23 +39,23 @@ pub(crate) struct Settings {
     pub config_file: Option<PathBuf>,
     /// The user's own configuration directory, perhaps not there.
     pub user_config_dir: Option<PathBuf>,
-    pub server: Server,
-    pub ingest: Ingest,
+    pub server: ServerSettings,
+    pub ingest: IngestSettings,
     pub chunking: Chunking,
     pub rag: Rag,
     pub security: Security,
     pub models: Models,
     pub secrets: SecretSettings,
     pub x402: X402,
-    pub repo: Repo,
-    pub workspace: Workspace,
-    pub smart: Smart,
+    pub repo: RepoSettings,
+    pub workspace: WorkspaceSettings,
+    pub smart: SmartSettings,
     pub weights: Weights,
-    pub output: Output,
+    pub output: OutputSettings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Output {
+pub(crate) struct OutputSettings {
     /// One JSON object per line instead of text.
     pub json: bool,
     pub quiet: bool,
@@ -70,11 +70,11 @@ pub(crate) struct Surroundings {
     pub state_dir: PathBuf,
     pub config_file: Option<PathBuf>,
     pub user_config_dir: Option<PathBuf>,
-    pub output: Output,
+    pub output: OutputSettings,
     pub weights: Weights,
     /// The repository tools are all that is served.
     pub repo_alone: bool,
-    /// The smart tools are all that is served, and nobody named a folder.
+    /// Only the smart tools are served, and no folder was named.
     pub roots_missing: bool,
     /// `repo_mcp.toml` could be read, or is not there.
     pub repo_sound: bool,
@@ -90,7 +90,7 @@ impl Settings {
         problems: &mut Problems,
         warnings: &mut Vec<String>,
     ) -> Settings {
-        let mut check = Check { values, problems, warnings };
+        let mut check = SettingsCheck { values, problems, warnings };
         let mut security = check.security();
         let mut ingest = ingest::ingest(values);
         let repo = check.repo(&surroundings);
@@ -129,13 +129,13 @@ impl Settings {
     }
 }
 
-struct Check<'a> {
+struct SettingsCheck<'a> {
     values: &'a Values,
     problems: &'a mut Problems,
     warnings: &'a mut Vec<String>,
 }
 
-impl Check<'_> {
+impl SettingsCheck<'_> {
     /// An http or https address without a password in it, or nothing where nothing is the default.
     fn url(&mut self, key: Key) -> String {
         let text = self.values.text(key).trim_end_matches('/');
@@ -151,7 +151,7 @@ impl Check<'_> {
 
     fn problem(&mut self, key: Key, message: impl fmt::Display) {
         let place = self.values.origin(key).clone();
-        self.problems.push(Problem::at(place, format!("{}: {message}", Spec::of(key).path)));
+        self.problems.push(Problem::at(place, format!("{}: {message}", KeySpec::of(key).path)));
     }
 }
 

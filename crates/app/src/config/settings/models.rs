@@ -1,13 +1,13 @@
 //! Who embeds, reads, transcribes and answers.
 
-use super::Check;
+use super::SettingsCheck;
 use crate::config::combine::Values;
 use crate::config::keys::Key;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Models {
-    pub embed: Provider,
-    pub ocr: Provider,
+    pub embed: ModelProvider,
+    pub ocr: ModelProvider,
     pub stt: SttProvider,
     pub mistral_base_url: String,
     pub chat_model: String,
@@ -24,7 +24,7 @@ pub(crate) struct Models {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Provider {
+pub(crate) enum ModelProvider {
     /// What this machine offers, today the built-in.
     Auto,
     Builtin,
@@ -46,14 +46,14 @@ pub(crate) struct Rag {
     pub oversample_factor: usize,
 }
 
-impl Check<'_> {
+impl SettingsCheck<'_> {
     pub(super) fn models(&mut self) -> Models {
         let values = self.values;
         let text = |key| values.text(key).to_string();
         let provider = |key| match values.text(key) {
-            "builtin" => Provider::Builtin,
-            "mistral" => Provider::Mistral,
-            _ => Provider::Auto,
+            "builtin" => ModelProvider::Builtin,
+            "mistral" => ModelProvider::Mistral,
+            _ => ModelProvider::Auto,
         };
         Models {
             embed: provider(Key::EmbedProvider),

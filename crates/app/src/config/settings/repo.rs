@@ -6,12 +6,12 @@ use std::sync::Arc;
 use contracts::repo::{RESPONSE_LIMITS, RepoLimits};
 use engine::{FileView, ViewError};
 
-use super::{Check, Surroundings};
+use super::{SettingsCheck, Surroundings};
 use crate::config::keys::Key;
 
 /// What the repository tools show and keep.
 #[derive(Debug, Clone)]
-pub(crate) struct Repo {
+pub(crate) struct RepoSettings {
     pub data_dir: PathBuf,
     pub limits: RepoLimits,
     pub view: Arc<FileView>,
@@ -20,8 +20,8 @@ pub(crate) struct Repo {
     pub is_sound: bool,
 }
 
-impl Check<'_> {
-    pub(super) fn repo(&mut self, surroundings: &Surroundings) -> Repo {
+impl SettingsCheck<'_> {
+    pub(super) fn repo(&mut self, surroundings: &Surroundings) -> RepoSettings {
         let values = self.values;
         let limits = RepoLimits {
             max_file_bytes: values.int(Key::RepoMaxFileBytes),
@@ -53,7 +53,7 @@ impl Check<'_> {
         if data_dir == surroundings.root {
             self.problem(Key::RepoDataDir, "the data directory cannot be the root directory itself");
         }
-        Repo {
+        RepoSettings {
             data_dir,
             limits,
             view: Arc::new(view),

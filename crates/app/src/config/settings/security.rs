@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use policy::SecretLevel;
 
-use super::Check;
+use super::SettingsCheck;
 use crate::config::combine::Values;
 use crate::config::error::Problem;
 use crate::config::keys::Key;
-use crate::config::options::Origin;
+use crate::config::options::ValueOrigin;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Security {
     pub auth: Auth,
     pub allowed_origins: Vec<String>,
     pub path_excludes: Vec<String>,
-    pub secret_patterns: SecretPatterns,
+    pub secret_patterns: SecretPatternSettings,
     pub secret_level: SecretLevel,
     /// Paths and lines that the secret rules let pass.
     pub allow: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct KeychainEntry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SecretPatterns {
+pub(crate) struct SecretPatternSettings {
     /// The built-in rules apply.
     pub builtin: bool,
     pub custom: Vec<String>,
@@ -69,7 +69,7 @@ pub(crate) enum SecretProvider {
     Session,
 }
 
-impl Check<'_> {
+impl SettingsCheck<'_> {
     pub(super) fn security(&mut self) -> Security {
         self.rules();
         let patterns = self.values.list(Key::SecuritySecretPatterns);
@@ -77,7 +77,7 @@ impl Check<'_> {
             auth: self.auth(),
             allowed_origins: self.allowed_origins(),
             path_excludes: self.values.list(Key::SecurityPathExcludes).to_vec(),
-            secret_patterns: SecretPatterns {
+            secret_patterns: SecretPatternSettings {
                 builtin: patterns.iter().any(|pattern| pattern == "default"),
                 custom: patterns.iter().filter(|pattern| *pattern != "default").cloned().collect(),
             },
@@ -118,7 +118,7 @@ impl Check<'_> {
         let values = self.values;
         let file = Some(PathBuf::from(values.text(Key::SecurityAuthTokenFile)))
             .filter(|path| !path.as_os_str().is_empty());
-        let by_flag = matches!(values.origin(Key::SecurityAuthMode), Origin::Flag(_));
+        let by_flag = matches!(values.origin(Key::SecurityAuthMode), ValueOrigin::Flag(_));
         match (values.text(Key::SecurityAuthMode), file) {
             ("none", _) => Auth::None,
             ("file", Some(path)) => Auth::File { path, flag: by_flag },

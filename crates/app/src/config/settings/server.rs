@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use contracts::Contract;
 
-use super::{Auth, Check};
+use super::{Auth, SettingsCheck};
 use crate::config::keys::Key;
 use crate::config::nearest::nearest;
-use crate::config::options::Origin;
+use crate::config::options::ValueOrigin;
 use crate::config::value::format_duration;
 use crate::print::safe;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub(crate) struct ServerSettings {
     pub listen: Listen,
     pub mcp_path: String,
     pub protocol_version: String,
@@ -24,13 +24,13 @@ pub(crate) struct Server {
     pub read_only: bool,
     /// Sets of tools at the endpoint and on stdio; never empty.
     pub tools: Vec<String>,
-    pub tool_names: ToolNames,
+    pub tool_names: ToolNameStyle,
     pub allowed_hosts: Vec<String>,
     pub session_inactivity_timeout: Duration,
     pub session_max_lifetime: Option<Duration>,
     pub max_sessions: usize,
     /// Per address, when public.
-    pub rate_limit: Option<RateLimit>,
+    pub rate_limit: Option<RateLimitSettings>,
     pub trusted_proxies: Vec<Cidr>,
 }
 
@@ -48,13 +48,13 @@ pub(crate) struct Tls {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ToolNames {
+pub(crate) enum ToolNameStyle {
     Dotted,
     Underscore,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RateLimit {
+pub(crate) struct RateLimitSettings {
     pub requests_per_second: u32,
     pub burst: u32,
 }
@@ -66,8 +66,8 @@ pub(crate) struct Cidr {
     pub prefix: u8,
 }
 
-impl Check<'_> {
-    pub(super) fn server(&mut self, auth: &Auth, force_insecure: bool) -> Server {
+impl SettingsCheck<'_> {
+    pub(super) fn server(&mut self, auth: &Auth, force_insecure: bool) -> ServerSettings {
         let values = self.values;
         let public = values.bool(Key::ServerPublic);
         let listen = self.listen(public);
@@ -103,7 +103,7 @@ impl Check<'_> {
         }
         let rps = values.int(Key::ServerRateLimitRps) as u32;
         let burst = values.int(Key::ServerRateLimitBurst) as u32;
-        Server {
+        ServerSettings {
             mcp_path: self.mcp_path(),
             protocol_version: values.text(Key::ServerProtocolVersion).into(),
             tls,
@@ -111,14 +111,15 @@ impl Check<'_> {
             read_only: values.bool(Key::ServerReadOnly),
             tools: self.tools(),
             tool_names: match values.text(Key::ServerToolNames) {
-                "underscore" => ToolNames::Underscore,
-                _ => ToolNames::Dotted,
+                "underscore" => ToolNameStyle::Underscore,
+                _ => ToolNameStyle::Dotted,
             },
             allowed_hosts: self.allowed_hosts(),
             session_inactivity_timeout: inactivity,
             session_max_lifetime: lifetime,
             max_sessions: values.int(Key::ServerMaxSessions) as usize,
-            rate_limit: (rps > 0 && burst > 0).then_some(RateLimit { requests_per_second: rps, burst }),
+            rate_limit: (rps > 0 && burst > 0)
+                .then_some(RateLimitSettings { requests_per_second: rps, burst }),
             trusted_proxies: self.trusted_proxies(),
             listen,
         }
@@ -131,7 +132,7 @@ impl Check<'_> {
             self.problem(Key::ServerListen, "expected an address and a port, such as 127.0.0.1:8080");
             return Listen { host: "127.0.0.1".into(), port: 0 };
         };
-        let by_flag = matches!(self.values.origin(Key::ServerListen), Origin::Flag(_));
+        let by_flag = matches!(self.values.origin(Key::ServerListen), ValueOrigin::Flag(_));
         if public && !by_flag && listen.is_loopback() {
             listen.host = "0.0.0.0".into();
         }
@@ -160,7 +161,7 @@ impl Check<'_> {
         let files = (file(Key::ServerTlsCertFile), file(Key::ServerTlsKeyFile));
         let named_now = [Key::ServerTlsCertFile, Key::ServerTlsKeyFile]
             .into_iter()
-            .any(|key| matches!(values.origin(key), Origin::Flag(_) | Origin::Env { .. }));
+            .any(|key| matches!(values.origin(key), ValueOrigin::Flag(_) | ValueOrigin::Env { .. }));
         let switched_off = values.is_explicit(Key::ServerTlsEnabled) && !values.bool(Key::ServerTlsEnabled);
         match files {
             _ if switched_off && !named_now => None,

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::ingest::ArchiveMode;
-use super::security::SecretPatterns;
-use super::server::{Cidr, RateLimit, Tls};
+use super::security::SecretPatternSettings;
+use super::server::{Cidr, RateLimitSettings, Tls};
 use super::x402::{X402Mode, is_caip2, is_price};
 use super::*;
-use crate::config::options::{Layer, Origin, Setting, read_text};
+use crate::config::options::{Layer, Setting, ValueOrigin, read_text};
 
 struct Resolved {
     settings: Settings,
@@ -22,11 +22,11 @@ fn resolve_with(pairs: &[&str], force_insecure: bool) -> Resolved {
     let (mut file, mut flags) = (Layer::new(), Layer::new());
     for pair in pairs {
         let (path, text) = pair.trim_start_matches('!').split_once('=').unwrap();
-        let spec = Spec::find(path).unwrap();
+        let spec = KeySpec::find(path).unwrap();
         let flag = spec.flag.first().copied().unwrap_or("--x");
         let (layer, origin): (&mut Layer, _) = match pair.starts_with('!') {
-            true => (&mut file, Origin::File { path: "/r/c.yaml".into(), line: 1 }),
-            false => (&mut flags, Origin::Flag(flag)),
+            true => (&mut file, ValueOrigin::File { path: "/r/c.yaml".into(), line: 1 }),
+            false => (&mut flags, ValueOrigin::Flag(flag)),
         };
         let setting: Option<Setting> = read_text(spec, text, &origin, Path::new("/r"), &mut problems);
         layer.extend(setting);
@@ -38,7 +38,7 @@ fn resolve_with(pairs: &[&str], force_insecure: bool) -> Resolved {
         state_dir: "/s".into(),
         config_file: None,
         user_config_dir: None,
-        output: Output { json: false, quiet: false, non_interactive: true },
+        output: OutputSettings { json: false, quiet: false, non_interactive: true },
         weights: Weights::default(),
         repo_alone: false,
         roots_missing: false,
@@ -129,10 +129,10 @@ fn d081_d169_to_d180_defaults_of_the_specification() {
         assert!(s.security.path_excludes.iter().any(|known| known == exclude), "{exclude}");
     }
     // D180, tuned as the specification's own notes advise
-    assert_eq!(s.security.secret_patterns, SecretPatterns { builtin: true, custom: vec![] });
+    assert_eq!(s.security.secret_patterns, SecretPatternSettings { builtin: true, custom: vec![] });
     // Ours
     assert_eq!(s.server.tools, ["dir2mcp"]);
-    assert_eq!(s.server.rate_limit, Some(RateLimit { requests_per_second: 60, burst: 20 }));
+    assert_eq!(s.server.rate_limit, Some(RateLimitSettings { requests_per_second: 60, burst: 20 }));
     assert!(s.ingest.watch);
 }
 

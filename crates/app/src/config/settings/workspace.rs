@@ -4,13 +4,13 @@ use std::path::{Component, PathBuf};
 
 use contracts::smart::MinuteLimits;
 
-use super::Check;
+use super::SettingsCheck;
 use crate::config::combine::Values;
 use crate::config::files;
 use crate::config::keys::Key;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Workspace {
+pub(crate) struct WorkspaceSettings {
     /// As the operator wrote them, absolute.
     pub roots: Vec<PathBuf>,
     /// The smart tools are to be served alone by a client that named no folder: the current one is wherever that client
@@ -23,14 +23,14 @@ pub(crate) struct Workspace {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Smart {
+pub(crate) struct SmartSettings {
     pub preview_bytes: usize,
     pub audit_queries: bool,
     pub limits: MinuteLimits,
 }
 
-impl Check<'_> {
-    pub(super) fn workspace(&mut self, is_missing: bool) -> Workspace {
+impl SettingsCheck<'_> {
+    pub(super) fn workspace(&mut self, is_missing: bool) -> WorkspaceSettings {
         let values = self.values;
         let mut roots: Vec<PathBuf> = Vec::new();
         for written in values.list(Key::WorkspaceRoots) {
@@ -48,13 +48,13 @@ impl Check<'_> {
         }
         let gitignore = values.is_explicit(Key::IngestGitignore) && values.bool(Key::IngestGitignore);
         let is_alone = matches!(values.list(Key::ServerTools), [only] if only.eq_ignore_ascii_case("smart"));
-        Workspace { roots, is_missing, gitignore, is_alone }
+        WorkspaceSettings { roots, is_missing, gitignore, is_alone }
     }
 }
 
-pub(super) fn smart(values: &Values) -> Smart {
+pub(super) fn smart(values: &Values) -> SmartSettings {
     let limit = |key| u32::try_from(values.int(key)).unwrap_or(u32::MAX);
-    Smart {
+    SmartSettings {
         preview_bytes: values.int(Key::SmartPreviewBytes) as usize,
         audit_queries: values.bool(Key::SmartAuditQueries),
         limits: MinuteLimits {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Check;
+use super::SettingsCheck;
 use crate::config::keys::Key;
 
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(crate) enum X402Mode {
     Required,
 }
 
-impl Check<'_> {
+impl SettingsCheck<'_> {
     pub(super) fn x402(&mut self) -> X402 {
         let values = self.values;
         let text = |key| values.text(key).to_string();

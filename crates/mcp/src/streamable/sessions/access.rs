@@ -9,14 +9,14 @@ use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionWorker, SessionError};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 
-use super::wake::Worker;
+use super::wake::SessionWorker;
 
 tokio::task_local! {
-    static WORKER: Worker;
+    static WORKER: SessionWorker;
 }
 
 /// Lets the library reach this worker, and no other, while it serves `request`.
-pub(super) async fn admit<F: Future>(worker: Worker, request: F) -> F::Output {
+pub(super) async fn admit<F: Future>(worker: SessionWorker, request: F) -> F::Output {
     WORKER.scope(worker, request).await
 }
 
@@ -24,8 +24,8 @@ pub(super) async fn admit<F: Future>(worker: Worker, request: F) -> F::Output {
 pub(crate) struct SessionAccess;
 
 impl SessionAccess {
-    fn worker() -> Result<Worker, SessionAccessError> {
-        WORKER.try_with(Worker::clone).map_err(|_| SessionAccessError::NoSession)
+    fn worker() -> Result<SessionWorker, SessionAccessError> {
+        WORKER.try_with(SessionWorker::clone).map_err(|_| SessionAccessError::NoSession)
     }
 }
 

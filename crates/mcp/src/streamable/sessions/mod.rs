@@ -6,7 +6,7 @@
 //! *sleeps*, and the handshake is replayed to a new worker when the client asks for something.
 //!
 //! The library never sees the id that the client holds, only a short digest of it, which may appear in logs. And it
-//! reaches a session only through the [`Visit`] of the request being served.
+//! reaches a session only through the [`SessionVisit`] of the request being served.
 
 mod access;
 mod ended;
@@ -27,9 +27,9 @@ use model::{Identity, MonotonicClock};
 pub(crate) use access::SessionAccess;
 use ended::Ended;
 pub(crate) use handshake::{BadHandshake, Handshake};
-pub(crate) use visit::{NewSession, Visit};
+pub(crate) use visit::{NewSession, SessionVisit};
 pub(crate) use wake::NotAwake;
-use wake::Worker;
+use wake::SessionWorker;
 
 /// How long after its last request a session falls asleep. The library keeps finished answers for resuming as long.
 const NAP: Duration = Duration::from_secs(60);
@@ -73,7 +73,7 @@ pub(crate) struct TableFull {
     pub(crate) retry_after: u64,
 }
 
-pub(crate) struct Sessions {
+pub(crate) struct OpenSessions {
     limits: SessionLimits,
     clock: Arc<dyn MonotonicClock>,
     table: Mutex<SessionTable>,
@@ -107,13 +107,13 @@ struct SessionState {
     used: bool,
     /// Requests being answered.
     open: u32,
-    worker: Option<Worker>,
+    worker: Option<SessionWorker>,
     ended: bool,
 }
 
-impl Sessions {
-    pub(crate) fn new(limits: SessionLimits, clock: Arc<dyn MonotonicClock>) -> Arc<Sessions> {
-        Arc::new(Sessions { limits, clock, table: Mutex::default(), workers: AtomicU64::default() })
+impl OpenSessions {
+    pub(crate) fn new(limits: SessionLimits, clock: Arc<dyn MonotonicClock>) -> Arc<OpenSessions> {
+        Arc::new(OpenSessions { limits, clock, table: Mutex::default(), workers: AtomicU64::default() })
     }
 
     /// Makes room for a session that is about to be negotiated.
@@ -140,7 +140,7 @@ impl Sessions {
         }
         table.sessions.insert(session.key, session.clone());
         drop(table);
-        Ok(NewSession::new(Visit::new(self.clone(), session), id))
+        Ok(NewSession::new(SessionVisit::new(self.clone(), session), id))
     }
 
     /// The session behind `id`, if it is alive and this caller's.
@@ -150,7 +150,7 @@ impl Sessions {
         owner: &Identity,
         endpoint: usize,
         counts_as_use: bool,
-    ) -> Result<Visit, Gone> {
+    ) -> Result<SessionVisit, Gone> {
         let now = self.clock.now();
         let mut table = self.table();
         let session = self.find(&mut table, id, owner, endpoint, now)?;
@@ -159,7 +159,7 @@ impl Sessions {
         state.seen = now;
         state.used |= counts_as_use;
         drop(state);
-        Ok(Visit::new(self.clone(), session))
+        Ok(SessionVisit::new(self.clone(), session))
     }
 
     /// Ends a session because its client says so.
@@ -260,7 +260,7 @@ impl Sessions {
     }
 
     /// The session has a worker now, unless it ended meanwhile.
-    fn woken(&self, session: &Arc<Session>, worker: Worker) -> Result<(), NotAwake> {
+    fn woken(&self, session: &Arc<Session>, worker: SessionWorker) -> Result<(), NotAwake> {
         let mut table = self.table();
         if table.awake.len() >= self.limits.max_awake {
             self.send_to_sleep(&mut table);
@@ -320,7 +320,7 @@ impl Session {
     }
 
     /// The worker, if the session is awake.
-    fn worker(&self) -> Option<Worker> {
+    fn worker(&self) -> Option<SessionWorker> {
         self.state().worker.clone().filter(|worker| !worker.is_gone())
     }
 

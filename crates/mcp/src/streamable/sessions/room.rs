@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::{SessionTable, Sessions, TableFull};
+use super::{OpenSessions, SessionTable, TableFull};
 
 /// Once the table is full, a session that was never used after its handshake may be dropped after this long…
 const UNUSED_IDLE: Duration = Duration::from_secs(2);
 /// …and one that was used, after this long.
 const USED_IDLE: Duration = Duration::from_secs(5 * 60);
 
-impl Sessions {
+impl OpenSessions {
     /// Drops the longest unused sessions, those that were never used first. Many at once, so that a flood of handshakes
     /// does not pay for a search each time.
     pub(super) fn make_room(&self, table: &mut SessionTable, now: Instant) -> Result<(), TableFull> {

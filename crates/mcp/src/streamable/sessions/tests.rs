@@ -23,7 +23,7 @@ impl MonotonicClock for Hand {
 }
 
 struct Fixture {
-    sessions: Arc<Sessions>,
+    sessions: Arc<OpenSessions>,
     clock: Arc<Hand>,
     service: StreamableHttpService<Nothing, SessionAccess>,
     owner: Identity,
@@ -40,7 +40,7 @@ impl Fixture {
         let clock = Arc::new(Hand(Mutex::new(Instant::now())));
         let config = StreamableHttpServerConfig::default();
         Fixture {
-            sessions: Sessions::new(limits, clock.clone()),
+            sessions: OpenSessions::new(limits, clock.clone()),
             clock,
             service: StreamableHttpService::new(|| Ok(Nothing), Arc::new(SessionAccess), config),
             owner: Identity::new("somebody"),
@@ -190,7 +190,7 @@ fn m12_ids_are_long_and_do_not_repeat() {
 fn d121_sweeping_notices_expiry_within_half_the_shorter_timeout() {
     let interval = |inactivity, max_lifetime| {
         let limits = SessionLimits { inactivity, max_lifetime, max_sessions: 1, max_awake: 1 };
-        Sessions::new(limits, Arc::new(SystemMonotonicClock)).sweep_interval()
+        OpenSessions::new(limits, Arc::new(SystemMonotonicClock)).sweep_interval()
     };
     assert_eq!(interval(Duration::from_secs(20), None), Duration::from_secs(10));
     assert_eq!(interval(Duration::from_secs(20), Some(Duration::from_secs(8))), Duration::from_secs(4));

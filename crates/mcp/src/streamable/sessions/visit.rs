@@ -5,19 +5,19 @@ use std::sync::Arc;
 use http::HeaderValue;
 use rmcp::ServerHandler;
 
-use super::wake::{self, NotAwake, Worker};
-use super::{Session, Sessions};
+use super::wake::{self, NotAwake, SessionWorker};
+use super::{OpenSessions, Session};
 
 /// A session being used by a request, until the answer is out.
-pub(crate) struct Visit {
-    sessions: Arc<Sessions>,
+pub(crate) struct SessionVisit {
+    sessions: Arc<OpenSessions>,
     session: Arc<Session>,
 }
 
-impl Visit {
+impl SessionVisit {
     /// The caller has counted it as open.
-    pub(super) fn new(sessions: Arc<Sessions>, session: Arc<Session>) -> Visit {
-        Visit { sessions, session }
+    pub(super) fn new(sessions: Arc<OpenSessions>, session: Arc<Session>) -> SessionVisit {
+        SessionVisit { sessions, session }
     }
 
     /// What the library is told instead of the id.
@@ -31,7 +31,7 @@ impl Visit {
     }
 
     /// What the library needs to serve the session; it stays at least as long as this visit, unless the session ends.
-    pub(crate) async fn wake<H>(&self, server: &H) -> Result<Worker, NotAwake>
+    pub(crate) async fn wake<H>(&self, server: &H) -> Result<SessionWorker, NotAwake>
     where
         H: ServerHandler + Clone + Send + Sync + 'static,
     {
@@ -39,7 +39,7 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for SessionVisit {
     fn drop(&mut self) {
         let now = self.sessions.clock.now();
         let mut state = self.session.state();
@@ -53,13 +53,13 @@ impl Drop for Visit {
 
 /// A new session, which exists only if its handshake succeeds.
 pub(crate) struct NewSession {
-    visit: Visit,
+    visit: SessionVisit,
     id: String,
     settled: bool,
 }
 
 impl NewSession {
-    pub(super) fn new(visit: Visit, id: String) -> NewSession {
+    pub(super) fn new(visit: SessionVisit, id: String) -> NewSession {
         NewSession { visit, id, settled: false }
     }
 

@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::{Transport, WorkerTransport};
 use rmcp::{RoleServer, ServerHandler, serve_server};
 
-use super::{NAP, Session, Sessions, access};
+use super::{NAP, OpenSessions, Session, access};
 
 /// The session ended, or its handshake could not be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +21,14 @@ pub(crate) struct NotAwake;
 
 /// Reaches the library's side of a session.
 #[derive(Clone)]
-pub(crate) struct Worker {
+pub(crate) struct SessionWorker {
     number: u64,
     handle: LocalSessionHandle,
     /// The library let go of it.
     gone: Arc<AtomicBool>,
 }
 
-impl Worker {
+impl SessionWorker {
     /// Serves a request of this worker's session.
     pub(crate) async fn serve<F: Future>(self, request: F) -> F::Output {
         access::admit(self, request).await
@@ -59,10 +59,10 @@ impl Worker {
 
 /// The session's worker, made ready first if it sleeps.
 pub(super) async fn wake<H>(
-    sessions: &Arc<Sessions>,
+    sessions: &Arc<OpenSessions>,
     session: &Arc<Session>,
     server: &H,
-) -> Result<Worker, NotAwake>
+) -> Result<SessionWorker, NotAwake>
 where
     H: ServerHandler + Clone + Send + Sync + 'static,
 {
@@ -84,13 +84,17 @@ where
     .unwrap_or(Err(NotAwake))
 }
 
-async fn start<H>(sessions: &Arc<Sessions>, session: &Arc<Session>, server: H) -> Result<Worker, NotAwake>
+async fn start<H>(
+    sessions: &Arc<OpenSessions>,
+    session: &Arc<Session>,
+    server: H,
+) -> Result<SessionWorker, NotAwake>
 where
     H: ServerHandler + Send + Sync + 'static,
 {
     let (initialize, initialized) = session.handshake.replay().map_err(|_| NotAwake)?;
     let (handle, library_side) = create_local_session(session.tag(), worker_config());
-    let worker = Worker { number: sessions.next_worker(), handle, gone: Arc::default() };
+    let worker = SessionWorker { number: sessions.next_worker(), handle, gone: Arc::default() };
     let transport = ObservedTransport {
         inner: WorkerTransport::spawn(library_side),
         _end: WorkerEnd {
@@ -133,7 +137,7 @@ struct ObservedTransport {
 
 /// Tells the table that a worker is gone, for whatever reason.
 struct WorkerEnd {
-    sessions: Arc<Sessions>,
+    sessions: Arc<OpenSessions>,
     session: Arc<Session>,
     number: u64,
     gone: Arc<AtomicBool>,

@@ -1,6 +1,6 @@
 //! Mounts an MCP endpoint in the HTTP server, as the program does.
 
-use dir2mcp_http::{Cors, Refusal, Route, Site, Wording};
+use dir2mcp_http::{Cors, HttpSite, Refusal, Route, Wording};
 use mcp::Direct;
 use mcp::streamable::{self, Endpoint};
 use rmcp::ServerHandler;
@@ -9,8 +9,8 @@ const AS_JSON_RPC: Wording = |Refusal { status, code, message, retryable, .. }| 
     ("application/json", streamable::word_refusal(*status, *code, message, *retryable))
 };
 
-pub(crate) fn site() -> Site {
-    Site::default().wording(AS_JSON_RPC).response_headers(streamable::RESPONSE_HEADERS)
+pub(crate) fn site() -> HttpSite {
+    HttpSite::default().wording(AS_JSON_RPC).response_headers(streamable::RESPONSE_HEADERS)
 }
 
 pub(crate) fn route<H>(path: &str, endpoint: Endpoint<H>) -> Route

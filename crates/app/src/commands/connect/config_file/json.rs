@@ -4,21 +4,21 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::{Map, Value};
 
-use super::CannotEdit;
+use super::CannotEditEntry;
 
-pub(super) fn parse(text: &str) -> Result<Value, CannotEdit> {
+pub(super) fn parse(text: &str) -> Result<Value, CannotEditEntry> {
     let root = root(text)?;
     match root.value() {
         None => Ok(Value::Object(Map::new())),
-        Some(value) => value.to_serde_value().ok_or(CannotEdit::Unusual),
+        Some(value) => value.to_serde_value().ok_or(CannotEditEntry::Unusual),
     }
 }
 
-pub(super) fn set(text: &str, path: &[&str], name: &str, entry: &Value) -> Result<String, CannotEdit> {
+pub(super) fn set(text: &str, path: &[&str], name: &str, entry: &Value) -> Result<String, CannotEditEntry> {
     let root = root(text)?;
-    let mut object = root.object_value_or_create().ok_or(CannotEdit::Unusual)?;
+    let mut object = root.object_value_or_create().ok_or(CannotEditEntry::Unusual)?;
     for key in path {
-        object = object.object_value_or_create(key).ok_or(CannotEdit::Unusual)?;
+        object = object.object_value_or_create(key).ok_or(CannotEditEntry::Unusual)?;
     }
     match object.get(name) {
         Some(known) => known.set_value(input(entry)),
@@ -30,7 +30,7 @@ pub(super) fn set(text: &str, path: &[&str], name: &str, entry: &Value) -> Resul
     Ok(ended(root.to_string()))
 }
 
-pub(super) fn remove(text: &str, path: &[&str], name: &str) -> Result<String, CannotEdit> {
+pub(super) fn remove(text: &str, path: &[&str], name: &str) -> Result<String, CannotEditEntry> {
     let root = root(text)?;
     if let Some(known) = servers(&root, path).and_then(|servers| servers.get(name)) {
         known.remove();
@@ -39,10 +39,10 @@ pub(super) fn remove(text: &str, path: &[&str], name: &str) -> Result<String, Ca
 }
 
 /// Adds a value to a top-level array.
-pub(super) fn append(text: &str, key: &str, value: &Value) -> Result<String, CannotEdit> {
+pub(super) fn append(text: &str, key: &str, value: &Value) -> Result<String, CannotEditEntry> {
     let root = root(text)?;
-    let object = root.object_value_or_create().ok_or(CannotEdit::Unusual)?;
-    let array = object.array_value_or_create(key).ok_or(CannotEdit::Unusual)?;
+    let object = root.object_value_or_create().ok_or(CannotEditEntry::Unusual)?;
+    let array = object.array_value_or_create(key).ok_or(CannotEditEntry::Unusual)?;
     array.append(input(value));
     Ok(ended(root.to_string()))
 }
@@ -51,9 +51,9 @@ fn servers(root: &CstRootNode, path: &[&str]) -> Option<CstObject> {
     path.iter().try_fold(root.object_value()?, |object, key| object.object_value(key))
 }
 
-fn root(text: &str) -> Result<CstRootNode, CannotEdit> {
+fn root(text: &str) -> Result<CstRootNode, CannotEditEntry> {
     CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| CannotEdit::Broken { format: "JSON", why: error.to_string() })
+        .map_err(|error| CannotEditEntry::Broken { format: "JSON", why: error.to_string() })
 }
 
 fn input(value: &Value) -> CstInputValue {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// How a client writes its servers down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum EntryFormat {
     /// JSON, perhaps with comments; the servers are an object at this path.
     Json(&'static [&'static str]),
     /// TOML; the servers are tables below this one.
@@ -23,47 +23,47 @@ pub(crate) enum Format {
 
 /// Why a file is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CannotEdit {
+pub(crate) enum CannotEditEntry {
     #[error("it is not valid {format}: {why}")]
     Broken { format: &'static str, why: String },
     #[error("it is written in a way that cannot be changed safely")]
     Unusual,
 }
 
-impl Format {
+impl EntryFormat {
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Format::Json(_) => "json",
-            Format::Toml(_) => "toml",
-            Format::Yaml(_) | Format::OwnYaml => "yaml",
+            EntryFormat::Json(_) => "json",
+            EntryFormat::Toml(_) => "toml",
+            EntryFormat::Yaml(_) | EntryFormat::OwnYaml => "yaml",
         }
     }
 
     /// The servers that the file names. An empty text has none.
-    pub(crate) fn servers(self, text: &str) -> Result<Map<String, Value>, CannotEdit> {
+    pub(crate) fn servers(self, text: &str) -> Result<Map<String, Value>, CannotEditEntry> {
         let whole = self.parse(text)?;
         let mut servers = &whole;
         for key in self.path() {
             match servers {
                 Value::Object(fields) if fields.contains_key(key) => servers = &fields[key],
                 Value::Object(_) | Value::Null => return Ok(Map::new()),
-                _ => return Err(CannotEdit::Unusual),
+                _ => return Err(CannotEditEntry::Unusual),
             }
         }
         match servers {
             Value::Object(fields) => Ok(fields.clone()),
             Value::Null => Ok(Map::new()),
-            _ => Err(CannotEdit::Unusual),
+            _ => Err(CannotEditEntry::Unusual),
         }
     }
 
     /// The text with this entry, whether it was there before or not.
-    pub(crate) fn set(self, text: &str, name: &str, entry: &Value) -> Result<String, CannotEdit> {
+    pub(crate) fn set(self, text: &str, name: &str, entry: &Value) -> Result<String, CannotEditEntry> {
         let edited = match self {
-            Format::Json(path) => json::set(text, path, name, entry)?,
-            Format::Toml(table) => toml::set(text, table, name, entry)?,
-            Format::Yaml(key) => yaml::set(text, key, name, entry)?,
-            Format::OwnYaml => return Ok(yaml::render(entry)),
+            EntryFormat::Json(path) => json::set(text, path, name, entry)?,
+            EntryFormat::Toml(table) => toml::set(text, table, name, entry)?,
+            EntryFormat::Yaml(key) => yaml::set(text, key, name, entry)?,
+            EntryFormat::OwnYaml => return Ok(yaml::render(entry)),
         };
         let mut wanted = self.parse(text)?;
         put(&mut wanted, &self.path(), name, entry.clone());
@@ -71,12 +71,12 @@ impl Format {
     }
 
     /// The text without this entry.
-    pub(crate) fn remove(self, text: &str, name: &str) -> Result<String, CannotEdit> {
+    pub(crate) fn remove(self, text: &str, name: &str) -> Result<String, CannotEditEntry> {
         let edited = match self {
-            Format::Json(path) => json::remove(text, path, name)?,
-            Format::Toml(table) => toml::remove(text, table, name)?,
-            Format::Yaml(key) => yaml::remove(text, key, name)?,
-            Format::OwnYaml => return Ok(String::new()),
+            EntryFormat::Json(path) => json::remove(text, path, name)?,
+            EntryFormat::Toml(table) => toml::remove(text, table, name)?,
+            EntryFormat::Yaml(key) => yaml::remove(text, key, name)?,
+            EntryFormat::OwnYaml => return Ok(String::new()),
         };
         let mut wanted = self.parse(text)?;
         take(&mut wanted, &self.path(), name);
@@ -84,7 +84,7 @@ impl Format {
     }
 
     /// The text with one more prompt for a value, as VS Code has them; as it was if there is one of this id.
-    pub(crate) fn with_input(self, text: &str, input: &Value) -> Result<String, CannotEdit> {
+    pub(crate) fn with_input(self, text: &str, input: &Value) -> Result<String, CannotEditEntry> {
         let before = self.parse(text)?;
         let inputs = before.get("inputs").and_then(Value::as_array).cloned().unwrap_or_default();
         if inputs.iter().any(|known| known.get("id") == input.get("id")) {
@@ -106,26 +106,26 @@ impl Format {
 
     fn path(self) -> Vec<&'static str> {
         match self {
-            Format::Json(path) => path.to_vec(),
-            Format::Toml(key) | Format::Yaml(key) => vec![key],
-            Format::OwnYaml => Vec::new(),
+            EntryFormat::Json(path) => path.to_vec(),
+            EntryFormat::Toml(key) | EntryFormat::Yaml(key) => vec![key],
+            EntryFormat::OwnYaml => Vec::new(),
         }
     }
 
-    fn parse(self, text: &str) -> Result<Value, CannotEdit> {
+    fn parse(self, text: &str) -> Result<Value, CannotEditEntry> {
         match self {
-            Format::Json(_) => json::parse(text),
-            Format::Toml(_) => toml::parse(text),
-            Format::Yaml(_) | Format::OwnYaml => yaml::parse(text),
+            EntryFormat::Json(_) => json::parse(text),
+            EntryFormat::Toml(_) => toml::parse(text),
+            EntryFormat::Yaml(_) | EntryFormat::OwnYaml => yaml::parse(text),
         }
     }
 
-    fn check(self, edited: String, wanted: &Value) -> Result<String, CannotEdit> {
+    fn check(self, edited: String, wanted: &Value) -> Result<String, CannotEditEntry> {
         let (found, wanted) = (self.parse(&edited)?, wanted.clone());
         if self.without_nothing(found) == self.without_nothing(wanted) {
             Ok(edited)
         } else {
-            Err(CannotEdit::Unusual)
+            Err(CannotEditEntry::Unusual)
         }
     }
 
@@ -172,9 +172,9 @@ mod tests {
 
     use super::*;
 
-    const JSON: Format = Format::Json(&["mcpServers"]);
-    const TOML: Format = Format::Toml("mcp_servers");
-    const YAML: Format = Format::Yaml("extensions");
+    const JSON: EntryFormat = EntryFormat::Json(&["mcpServers"]);
+    const TOML: EntryFormat = EntryFormat::Toml("mcp_servers");
+    const YAML: EntryFormat = EntryFormat::Yaml("extensions");
 
     fn entry() -> Value {
         json!({ "command": "/opt/my tools/dir2mcp", "args": ["stdio", "--dir", "/a \"b\"/c: #d"] })
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_prompt_for_the_token_is_added_once() {
-        let format = Format::Json(&["servers"]);
+        let format = EntryFormat::Json(&["servers"]);
         let input = json!({ "type": "promptString", "id": "dir2mcp-token", "password": true });
         let once = format.with_input("{ \"servers\": {} }", &input).unwrap();
         assert_eq!(format.with_input(&once, &input).unwrap(), once);

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::CannotEdit;
+use super::CannotEditEntry;
 
-pub(super) fn parse(text: &str) -> Result<Value, CannotEdit> {
+pub(super) fn parse(text: &str) -> Result<Value, CannotEditEntry> {
     Ok(of_table(document(text)?.as_table()))
 }
 
-pub(super) fn set(text: &str, table: &str, name: &str, entry: &Value) -> Result<String, CannotEdit> {
+pub(super) fn set(text: &str, table: &str, name: &str, entry: &Value) -> Result<String, CannotEditEntry> {
     let mut document = document(text)?;
     let servers = document.entry(table).or_insert_with(|| {
         let mut servers = Table::new();
@@ -17,11 +17,11 @@ pub(super) fn set(text: &str, table: &str, name: &str, entry: &Value) -> Result<
         servers.set_implicit(true);
         Item::Table(servers)
     });
-    let servers = servers.as_table_mut().ok_or(CannotEdit::Unusual)?;
-    let fields = entry.as_object().ok_or(CannotEdit::Unusual)?;
+    let servers = servers.as_table_mut().ok_or(CannotEditEntry::Unusual)?;
+    let fields = entry.as_object().ok_or(CannotEditEntry::Unusual)?;
     let mut server = Table::new();
     for (key, value) in fields {
-        server.insert(key, Item::Value(input(value).ok_or(CannotEdit::Unusual)?));
+        server.insert(key, Item::Value(input(value).ok_or(CannotEditEntry::Unusual)?));
     }
     match servers.get_mut(name).and_then(Item::as_table_mut) {
         // Its place and the comments above it stay.
@@ -39,7 +39,7 @@ pub(super) fn set(text: &str, table: &str, name: &str, entry: &Value) -> Result<
     Ok(document.to_string())
 }
 
-pub(super) fn remove(text: &str, table: &str, name: &str) -> Result<String, CannotEdit> {
+pub(super) fn remove(text: &str, table: &str, name: &str) -> Result<String, CannotEditEntry> {
     let mut document = document(text)?;
     if let Some(servers) = document.get_mut(table).and_then(Item::as_table_like_mut) {
         servers.remove(name);
@@ -47,7 +47,7 @@ pub(super) fn remove(text: &str, table: &str, name: &str) -> Result<String, Cann
     Ok(document.to_string())
 }
 
-fn document(text: &str) -> Result<DocumentMut, CannotEdit> {
+fn document(text: &str) -> Result<DocumentMut, CannotEditEntry> {
     text.parse().map_err(|error: toml_edit::TomlError| broken(error.message()))
 }
 
@@ -76,8 +76,8 @@ fn of_value(value: &toml_edit::Value) -> Value {
     }
 }
 
-fn broken(why: &str) -> CannotEdit {
-    CannotEdit::Broken { format: "TOML", why: why.to_owned() }
+fn broken(why: &str) -> CannotEditEntry {
+    CannotEditEntry::Broken { format: "TOML", why: why.to_owned() }
 }
 
 fn input(value: &Value) -> Option<toml_edit::Value> {

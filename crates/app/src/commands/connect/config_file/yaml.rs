@@ -2,22 +2,22 @@
 
 use serde_json::{Map, Value};
 
-use super::CannotEdit;
+use super::CannotEditEntry;
 
-pub(super) fn parse(text: &str) -> Result<Value, CannotEdit> {
+pub(super) fn parse(text: &str) -> Result<Value, CannotEditEntry> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
     let options = serde_saphyr::options! { with_snippet: false };
     let value: Option<Value> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
-        CannotEdit::Broken { format: "YAML", why: format!("line {line} cannot be read") }
+        CannotEditEntry::Broken { format: "YAML", why: format!("line {line} cannot be read") }
     })?;
     Ok(value.filter(|value| !value.is_null()).unwrap_or(Value::Object(Map::new())))
 }
 
 /// Puts the entry at the end of the section, or in place of the one of this name.
-pub(super) fn set(text: &str, key: &str, name: &str, entry: &Value) -> Result<String, CannotEdit> {
+pub(super) fn set(text: &str, key: &str, name: &str, entry: &Value) -> Result<String, CannotEditEntry> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut whole = Map::new();
     whole.insert(name.to_owned(), entry.clone());
@@ -38,7 +38,7 @@ pub(super) fn set(text: &str, key: &str, name: &str, entry: &Value) -> Result<St
     Ok(lines.join("\n") + "\n")
 }
 
-pub(super) fn remove(text: &str, key: &str, name: &str) -> Result<String, CannotEdit> {
+pub(super) fn remove(text: &str, key: &str, name: &str) -> Result<String, CannotEditEntry> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let Some(place) = section(&lines, key)?.and_then(|section| section.entry(&lines, name)) else {
         return Ok(text.to_owned());
@@ -53,7 +53,7 @@ pub(super) fn render(value: &Value) -> String {
 }
 
 /// The lines of one top-level key.
-struct Section {
+struct YamlSection {
     start: usize,
     /// After its last line that is neither blank nor a comment at the margin.
     end: usize,
@@ -62,7 +62,7 @@ struct Section {
     is_empty_map: bool,
 }
 
-impl Section {
+impl YamlSection {
     /// The lines of the entry of this name.
     fn entry(&self, lines: &[String], name: &str) -> Option<std::ops::Range<usize>> {
         let head = |line: &String| {
@@ -80,12 +80,12 @@ impl Section {
     }
 }
 
-fn section(lines: &[String], key: &str) -> Result<Option<Section>, CannotEdit> {
+fn section(lines: &[String], key: &str) -> Result<Option<YamlSection>, CannotEditEntry> {
     let head = |line: &String| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
     let Some(start) = lines.iter().position(head) else { return Ok(None) };
     let rest = lines[start][key.len() + 1..].split(" #").next().unwrap_or_default().trim();
     if !rest.is_empty() && rest != "{}" {
-        return Err(CannotEdit::Unusual);
+        return Err(CannotEditEntry::Unusual);
     }
     let (mut end, mut inner) = (start + 1, None);
     for (at, line) in lines.iter().enumerate().skip(start + 1) {
@@ -101,7 +101,7 @@ fn section(lines: &[String], key: &str) -> Result<Option<Section>, CannotEdit> {
         }
         end = at + 1;
     }
-    Ok(Some(Section { start, end, indent: inner.unwrap_or(2), is_empty_map: rest == "{}" }))
+    Ok(Some(YamlSection { start, end, indent: inner.unwrap_or(2), is_empty_map: rest == "{}" }))
 }
 
 fn indent(line: &str) -> usize {
