@@ -180,7 +180,7 @@ fn outline(variant: usize, bytes: &[u8]) {
     ];
     let text = String::from_utf8_lossy(bytes).replace('\r', "\n");
     let Some(language) = lang::Language::from_path(NAMES[variant % NAMES.len()]) else { return };
-    let parsed = lang::parse(language, &text, &lang::Limits::default());
+    let parsed = lang::parse(language, &text, &lang::OutlineLimits::default());
     lang::boundaries(&parsed);
 }
 

@@ -74,7 +74,7 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   secrets [--packages FOLDER] [--write]
                                    how many credentials and personal data are found, missed and mistaken, on labelled
                                    lines and on real packages; --write puts the figures in docs/security-figures.md
-  names                            type names that are declared in several modules
+  names                            exported type names that are declared twice
   outlines ast FOLDER...           Python outlines against CPython's own ast
   outlines ctags LANGUAGE=FOLDER...
                                    outlines against universal-ctags

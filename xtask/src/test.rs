@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::process::{self, cargo, exists};
-use crate::{Args, clients, conformance, docs, licences, tools};
+use crate::{Args, clients, conformance, docs, house, licences, tools};
 
 type Step = (&'static str, &'static str, fn() -> Result<(), String>);
 
@@ -11,6 +11,7 @@ const STEPS: &[Step] = &[
     ("tools", "install what the external suites need", || tools::install().map(drop)),
     ("format", "cargo fmt --check", || process::run(cargo().args(["fmt", "--all", "--check"]))),
     ("lints", "cargo clippy, no warning allowed", lints),
+    ("names", "each exported type name means one thing", house::check_names),
     ("licences", "every dependency is allowed by deny.toml", licences::check),
     ("tests", "unit and integration tests of the workspace", tests),
     ("conformance", "the official MCP conformance suite", conformance::run),

@@ -9,7 +9,7 @@ use policy::Guard;
 use rustix::fs::FileType;
 
 use crate::tree::{Inside, Judged, NoEntry, Tree, Wanted};
-use crate::walk::{Found, FoundFile, WalkOptions};
+use crate::walk::{FoundEntry, FoundFile, WalkOptions};
 
 /// What is to be said about a path now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,14 +85,14 @@ impl<'g> Examiner<'g> {
             Judged::Enter(_) => Examined::Directory,
             Judged::Ignored { rule, .. } => Examined::Ignored { rule: Some(rule) },
             Judged::Gone | Judged::Unwanted => Examined::Gone,
-            Judged::Found(Found::File(file)) => Examined::File(file),
-            Judged::Found(Found::Skipped { reason, size, mtime_ns, .. }) => {
+            Judged::FoundEntry(FoundEntry::File(file)) => Examined::File(file),
+            Judged::FoundEntry(FoundEntry::Skipped { reason, size, mtime_ns, .. }) => {
                 Examined::Skipped { reason, size, mtime_ns }
             }
-            Judged::Found(Found::Failed { message, .. } | Found::RulesUnread { message, .. }) => {
-                Examined::Failed { message }
-            }
-            Judged::Found(Found::Ignored { rule, .. }) => Examined::Ignored { rule: Some(rule) },
+            Judged::FoundEntry(
+                FoundEntry::Failed { message, .. } | FoundEntry::RulesUnread { message, .. },
+            ) => Examined::Failed { message },
+            Judged::FoundEntry(FoundEntry::Ignored { rule, .. }) => Examined::Ignored { rule: Some(rule) },
         }
     }
 
@@ -139,7 +139,7 @@ impl<'g> Examiner<'g> {
         let open = match self.tree.enter(&dir.place) {
             Ok(open) => open,
             Err(NoEntry::Gone) => return Judged::Gone,
-            Err(NoEntry::Found(found)) => return Judged::Found(found),
+            Err(NoEntry::FoundEntry(found)) => return Judged::FoundEntry(found),
         };
         self.tree.judge(&open, dir, path, &name, FileType::Unknown, Wanted::Everything)
     }
@@ -147,12 +147,16 @@ impl<'g> Examiner<'g> {
     fn enter(&self, judged: Judged) -> Result<Rc<Inside>, Examined> {
         let place = match judged {
             Judged::Enter(place) => place,
-            Judged::Gone | Judged::Unwanted | Judged::Found(Found::File(_)) => return Err(Examined::Gone),
-            Judged::Ignored { rule, .. } | Judged::Found(Found::Ignored { rule, .. }) => {
+            Judged::Gone | Judged::Unwanted | Judged::FoundEntry(FoundEntry::File(_)) => {
+                return Err(Examined::Gone);
+            }
+            Judged::Ignored { rule, .. } | Judged::FoundEntry(FoundEntry::Ignored { rule, .. }) => {
                 return Err(Examined::Ignored { rule: Some(rule) });
             }
-            Judged::Found(Found::Skipped { .. }) => return Err(Examined::Ignored { rule: None }),
-            Judged::Found(Found::Failed { message, .. } | Found::RulesUnread { message, .. }) => {
+            Judged::FoundEntry(FoundEntry::Skipped { .. }) => return Err(Examined::Ignored { rule: None }),
+            Judged::FoundEntry(
+                FoundEntry::Failed { message, .. } | FoundEntry::RulesUnread { message, .. },
+            ) => {
                 return Err(Examined::Failed { message });
             }
         };
@@ -160,8 +164,8 @@ impl<'g> Examiner<'g> {
             // Rules that cannot be read are the walk's to report.
             Ok(dir) => Ok(Rc::new(self.tree.inside(place, &dir, self.tree.rule_files(&dir), &mut |_| {}))),
             Err(NoEntry::Gone) => Err(Examined::Gone),
-            Err(NoEntry::Found(Found::Failed { message, .. })) => Err(Examined::Failed { message }),
-            Err(NoEntry::Found(_)) => Err(Examined::Ignored { rule: None }),
+            Err(NoEntry::FoundEntry(FoundEntry::Failed { message, .. })) => Err(Examined::Failed { message }),
+            Err(NoEntry::FoundEntry(_)) => Err(Examined::Ignored { rule: None }),
         }
     }
 }

@@ -8,7 +8,7 @@ use model::IgnoreRule;
 
 /// What an ignore file says about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum IgnoreVerdict {
     Ignore,
     /// A `!` pattern matched: the files further up are not asked.
     Keep,
@@ -25,7 +25,7 @@ pub(crate) struct IgnoreFile {
 /// The pattern of an ignore file that decided about a path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision<'f> {
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: IgnoreVerdict,
     file: &'f IgnoreFile,
     pattern: &'f Pattern,
 }
@@ -58,7 +58,7 @@ impl IgnoreFile {
     /// in `name`.
     pub(crate) fn decide(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Decision<'_>> {
         let pattern = self.patterns.iter().rev().find(|pattern| pattern.matches(path, name, is_dir))?;
-        let verdict = if pattern.keep { Verdict::Keep } else { Verdict::Ignore };
+        let verdict = if pattern.keep { IgnoreVerdict::Keep } else { IgnoreVerdict::Ignore };
         Some(Decision { verdict, file: self, pattern })
     }
 }
@@ -390,9 +390,9 @@ fn class(name: &[u8]) -> Option<fn(&u8) -> bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{IgnoreFile, Verdict};
+    use super::{IgnoreFile, IgnoreVerdict};
 
-    fn verdict(rules: &str, path: &str) -> Option<Verdict> {
+    fn verdict(rules: &str, path: &str) -> Option<IgnoreVerdict> {
         let (path, is_dir) = match path.strip_suffix('/') {
             Some(path) => (path, true),
             None => (path, false),
@@ -405,7 +405,7 @@ mod tests {
     #[track_caller]
     fn ignored(rules: &str, paths: &[&str]) {
         for path in paths {
-            assert_eq!(verdict(rules, path), Some(Verdict::Ignore), "{rules:?} on {path}");
+            assert_eq!(verdict(rules, path), Some(IgnoreVerdict::Ignore), "{rules:?} on {path}");
         }
     }
 
@@ -446,8 +446,8 @@ mod tests {
 
     #[test]
     fn the_last_match_wins() {
-        assert_eq!(verdict("*.log\n!keep.log\n", "a/keep.log"), Some(Verdict::Keep));
-        assert_eq!(verdict("!keep.log\n*.log\n", "keep.log"), Some(Verdict::Ignore));
+        assert_eq!(verdict("*.log\n!keep.log\n", "a/keep.log"), Some(IgnoreVerdict::Keep));
+        assert_eq!(verdict("!keep.log\n*.log\n", "keep.log"), Some(IgnoreVerdict::Ignore));
     }
 
     #[test]

@@ -14,5 +14,5 @@ mod watch;
 
 pub use classify::{HEAD_BYTES, classify};
 pub use examine::{Examined, Examiner, examine};
-pub use walk::{Found, FoundFile, WalkError, WalkOptions, count_files, walk};
+pub use walk::{FoundEntry, FoundFile, WalkError, WalkOptions, count_files, walk};
 pub use watch::{Change, WatchError, WatchHealth, Watcher};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::IgnoreRule;
 
-use crate::gitignore::{Decision, IgnoreFile, Verdict};
+use crate::gitignore::{Decision, IgnoreFile, IgnoreVerdict};
 
 /// A chain of ignore files, the nearest first. Directories without ignore files share their parent's.
 #[derive(Debug, Default)]
@@ -48,13 +48,13 @@ impl Rules {
     /// Whether a path (from the root, directly inside this directory) is left out. As with ripgrep, what any
     /// `.ignore` file says outranks every `.gitignore`; among files of one name the nearest outranks.
     pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
-        self.decide(path, is_dir).is_some_and(|decision| decision.verdict == Verdict::Ignore)
+        self.decide(path, is_dir).is_some_and(|decision| decision.verdict == IgnoreVerdict::Ignore)
     }
 
     /// The rule that leaves a path out, if one does.
     pub(crate) fn rule_against(&self, path: &[u8], is_dir: bool) -> Option<IgnoreRule> {
         let decision = self.decide(path, is_dir)?;
-        (decision.verdict == Verdict::Ignore).then(|| decision.rule())
+        (decision.verdict == IgnoreVerdict::Ignore).then(|| decision.rule())
     }
 
     fn decide(&self, path: &[u8], is_dir: bool) -> Option<Decision<'_>> {

@@ -24,7 +24,7 @@ use rustix::io::Errno;
 
 use crate::gitignore::IgnoreFile;
 use crate::rules::Rules;
-use crate::walk::{Found, FoundFile, WalkError};
+use crate::walk::{FoundEntry, FoundFile, WalkError};
 
 /// An ignore file larger than this is not applied, and reported. (Git's bound is 100 MB.)
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
@@ -38,7 +38,7 @@ pub(crate) struct Tree<'g> {
 
 /// A directory that may be entered.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct TreePlace {
     /// From the root, as listed; empty for the root itself.
     pub(crate) path: Vec<u8>,
     /// Where it really is, when a followed link led here.
@@ -49,10 +49,10 @@ pub(crate) struct Place {
     device: u64,
 }
 
-impl Place {
+impl TreePlace {
     /// A directory further down, without the rules on the way to it.
-    pub(crate) fn at(self, path: &[u8]) -> Place {
-        Place { path: path.to_owned(), ..self }
+    pub(crate) fn at(self, path: &[u8]) -> TreePlace {
+        TreePlace { path: path.to_owned(), ..self }
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct OpenDir {
 /// A directory that was entered: enough to judge a name in it later.
 #[derive(Debug)]
 pub(crate) struct Inside {
-    pub(crate) place: Place,
+    pub(crate) place: TreePlace,
     pub(crate) rules: Arc<Rules>,
     device: u64,
 }
@@ -80,8 +80,8 @@ pub(crate) struct RuleFiles {
 
 /// What becomes of a directory entry.
 pub(crate) enum Judged {
-    Found(Found),
-    Enter(Place),
+    FoundEntry(FoundEntry),
+    Enter(TreePlace),
     /// Left out by a rule of the policy or of an ignore file.
     Ignored {
         rule: IgnoreRule,
@@ -103,7 +103,7 @@ pub(crate) enum Wanted {
 /// Why a directory could not be entered.
 pub(crate) enum NoEntry {
     Gone,
-    Found(Found),
+    FoundEntry(FoundEntry),
 }
 
 impl<'g> Tree<'g> {
@@ -115,13 +115,18 @@ impl<'g> Tree<'g> {
         self.root.path()
     }
 
-    pub(crate) fn top(&self) -> Result<Place, WalkError> {
+    pub(crate) fn top(&self) -> Result<TreePlace, WalkError> {
         self.still_there()?;
         let device = rustix::fs::fstat(&**self.root).map_err(|errno| WalkError::RootUnreadable {
             path: self.root.path().to_owned(),
             source: errno.into(),
         })?;
-        Ok(Place { path: Vec::new(), real: None, above: Arc::new(Rules::default()), device: device.st_dev })
+        Ok(TreePlace {
+            path: Vec::new(),
+            real: None,
+            above: Arc::new(Rules::default()),
+            device: device.st_dev,
+        })
     }
 
     /// Fails where the root's path no longer leads to the directory that was opened: removed, replaced, or
@@ -134,18 +139,18 @@ impl<'g> Tree<'g> {
         }
     }
 
-    pub(crate) fn enter(&self, place: &Place) -> Result<OpenDir, NoEntry> {
+    pub(crate) fn enter(&self, place: &TreePlace) -> Result<OpenDir, NoEntry> {
         let failed = |errno: Errno| match errno {
             // A directory replaced by a file or a link is as gone as one removed.
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV => NoEntry::Gone,
-            Errno::NAMETOOLONG => NoEntry::Found(skipped(&place.path, SkipReason::PathTooDeep, None)),
-            errno => NoEntry::Found(failed(&place.path, errno)),
+            Errno::NAMETOOLONG => NoEntry::FoundEntry(skipped(&place.path, SkipReason::PathTooDeep, None)),
+            errno => NoEntry::FoundEntry(failed(&place.path, errno)),
         };
         let (fd, device) =
             self.open_dir_in_time(place.real.as_deref().unwrap_or(&place.path)).map_err(failed)?;
         if device != place.device && is_kernel_file_system(&fd) {
             let reason = SkipReason::Special { kind: "kernel file system".into() };
-            return Err(NoEntry::Found(skipped(&place.path, reason, None)));
+            return Err(NoEntry::FoundEntry(skipped(&place.path, reason, None)));
         }
         Ok(OpenDir { fd, device })
     }
@@ -153,10 +158,10 @@ impl<'g> Tree<'g> {
     /// Adds the ignore files of an entered directory to those above it. What cannot be applied is reported.
     pub(crate) fn inside(
         &self,
-        place: Place,
+        place: TreePlace,
         dir: &OpenDir,
         has: RuleFiles,
-        report: &mut dyn FnMut(Found),
+        report: &mut dyn FnMut(FoundEntry),
     ) -> Inside {
         let mut load = |present: bool, name: &CStr| {
             if !present {
@@ -164,7 +169,7 @@ impl<'g> Tree<'g> {
             }
             let source = display(&join(&place.path, name.to_bytes()));
             read_ignore_file(dir, name, &source).unwrap_or_else(|message| {
-                report(Found::RulesUnread { display: source, message });
+                report(FoundEntry::RulesUnread { display: source, message });
                 None
             })
         };
@@ -206,7 +211,7 @@ impl<'g> Tree<'g> {
                     stat = Some(known);
                 }
                 Err(Errno::NOENT) => return Judged::Gone,
-                Err(errno) => return Judged::Found(failed(path, errno)),
+                Err(errno) => return Judged::FoundEntry(failed(path, errno)),
             }
         }
         let is_link = kind == FileType::Symlink;
@@ -235,10 +240,10 @@ impl<'g> Tree<'g> {
             }
         }
         if path.len() >= MAX_PATH_BYTES {
-            return Judged::Found(skipped(path, SkipReason::PathTooDeep, stat.or_else(|| lstat().ok())));
+            return Judged::FoundEntry(skipped(path, SkipReason::PathTooDeep, stat.or_else(|| lstat().ok())));
         }
         if is_dir {
-            return Judged::Enter(Place {
+            return Judged::Enter(TreePlace {
                 path: path.to_owned(),
                 real: real_dir.map(|dir| join(dir, name.to_bytes())),
                 above: Arc::clone(&inside.rules),
@@ -248,14 +253,14 @@ impl<'g> Tree<'g> {
         let stat = match stat.map_or_else(lstat, Ok) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Judged::Gone,
-            Err(errno) => return Judged::Found(failed(path, errno)),
+            Err(errno) => return Judged::FoundEntry(failed(path, errno)),
         };
         if utf8.is_none() {
-            return Judged::Found(skipped(path, SkipReason::NameNotUtf8, Some(stat)));
+            return Judged::FoundEntry(skipped(path, SkipReason::NameNotUtf8, Some(stat)));
         }
         // The listing may be older than the file.
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => return Judged::Found(file(rel, &stat)),
+            FileType::RegularFile => return Judged::FoundEntry(file(rel, &stat)),
             FileType::Symlink => return self.follow(inside, rel, &stat),
             FileType::Directory => return Judged::Gone,
             FileType::Fifo => "FIFO",
@@ -265,7 +270,7 @@ impl<'g> Tree<'g> {
             FileType::Unknown => "file of an unknown kind",
         };
         let reason = SkipReason::Special { kind: kind.into() };
-        Judged::Found(skipped(path, reason, Some(stat)))
+        Judged::FoundEntry(skipped(path, reason, Some(stat)))
     }
 
     /// A link is followed if the policy says so and it stays below the root, names included that the policy
@@ -274,12 +279,12 @@ impl<'g> Tree<'g> {
     fn follow(&self, inside: &Inside, rel: RelPath, link: &Stat) -> Judged {
         let not_followed = skipped(rel.as_str().as_bytes(), SkipReason::Symlink, Some(*link));
         if !self.policy.follows_symlinks() {
-            return Judged::Found(not_followed);
+            return Judged::FoundEntry(not_followed);
         }
-        let Some((real, stat)) = self.resolve(&rel) else { return Judged::Found(not_followed) };
+        let Some((real, stat)) = self.resolve(&rel) else { return Judged::FoundEntry(not_followed) };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if self.policy.check_indexed(&real, false).is_ok() => {
-                Judged::Found(file(rel, &stat))
+                Judged::FoundEntry(file(rel, &stat))
             }
             FileType::Directory => {
                 let path = rel.as_str().as_bytes();
@@ -293,16 +298,16 @@ impl<'g> Tree<'g> {
                 let holds_the_link = path.starts_with(real) && path.get(real.len()) == Some(&b'/');
                 let twice = inside.place.real.is_some();
                 if twice || holds_the_link || self.is_excluded_below(real) {
-                    return Judged::Found(not_followed);
+                    return Judged::FoundEntry(not_followed);
                 }
-                Judged::Enter(Place {
+                Judged::Enter(TreePlace {
                     path: path.to_owned(),
                     real: Some(real.to_owned()),
                     above: Arc::clone(&inside.rules),
                     device: inside.device,
                 })
             }
-            _ => Judged::Found(not_followed),
+            _ => Judged::FoundEntry(not_followed),
         }
     }
 
@@ -456,17 +461,17 @@ pub(crate) fn descriptor_path(fd: impl AsFd) -> String {
     format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())
 }
 
-pub(crate) fn failed(path: &[u8], errno: Errno) -> Found {
-    Found::Failed { display: display(path), message: std::io::Error::from(errno).to_string() }
+pub(crate) fn failed(path: &[u8], errno: Errno) -> FoundEntry {
+    FoundEntry::Failed { display: display(path), message: std::io::Error::from(errno).to_string() }
 }
 
-fn skipped(path: &[u8], reason: SkipReason, stat: Option<Stat>) -> Found {
+fn skipped(path: &[u8], reason: SkipReason, stat: Option<Stat>) -> FoundEntry {
     let (size, mtime_ns) = stat.map_or((0, 0), |stat| (size(&stat), mtime_ns(&stat)));
-    Found::Skipped { display: display(path), reason, size, mtime_ns }
+    FoundEntry::Skipped { display: display(path), reason, size, mtime_ns }
 }
 
-fn file(path: RelPath, stat: &Stat) -> Found {
-    Found::File(FoundFile { path, size: size(stat), mtime_ns: mtime_ns(stat), inode: stat.st_ino })
+fn file(path: RelPath, stat: &Stat) -> FoundEntry {
+    FoundEntry::File(FoundFile { path, size: size(stat), mtime_ns: mtime_ns(stat), inode: stat.st_ino })
 }
 
 fn relative(path: &[u8]) -> Option<RelPath> {

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use model::{IgnoreRule, RelPath, SkipReason};
 use policy::Guard;
 
-use crate::tree::{Inside, Judged, Listing, NoEntry, Place, Tree, Wanted, display, failed};
+use crate::tree::{Inside, Judged, Listing, NoEntry, Tree, TreePlace, Wanted, display, failed};
 
 /// How a tree is walked. `.ignore` files always apply.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct WalkOptions {
 
 /// What the walk says about one entry. Only the directories that it enters are not mentioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundEntry {
     File(FoundFile),
     /// Left out, for a reason to record. `display` is the path, escaped if it is not UTF-8.
     Skipped {
@@ -73,15 +73,15 @@ pub fn walk(
     guard: &Guard,
     options: &WalkOptions,
     cancel: &AtomicBool,
-    sink: &(dyn Fn(Found) + Sync),
+    sink: &(dyn Fn(FoundEntry) + Sync),
 ) -> Result<(), WalkError> {
-    struct Report<'s>(&'s (dyn Fn(Found) + Sync));
+    struct Report<'s>(&'s (dyn Fn(FoundEntry) + Sync));
     impl Visitor for Report<'_> {
-        fn found(&self, found: Found) {
+        fn found(&self, found: FoundEntry) {
             (self.0)(found);
         }
         fn ignored(&self, path: &[u8], rule: IgnoreRule, is_dir: bool) {
-            (self.0)(Found::Ignored { display: display(path), rule, is_dir });
+            (self.0)(FoundEntry::Ignored { display: display(path), rule, is_dir });
         }
     }
     let tree = Tree::new(guard, options.gitignore);
@@ -98,7 +98,7 @@ pub fn count_files(guard: &Guard, folders: &[String], most: u64) -> (u64, bool) 
         enough: AtomicBool,
     }
     impl Visitor for Count {
-        fn found(&self, _: Found) {
+        fn found(&self, _: FoundEntry) {
             if self.files.fetch_add(1, Ordering::Relaxed) + 1 >= self.most {
                 self.enough.store(true, Ordering::Relaxed);
             }
@@ -120,12 +120,12 @@ pub fn count_files(guard: &Guard, folders: &[String], most: u64) -> (u64, bool) 
 /// Whoever goes along on a walk.
 pub(crate) trait Visitor: Sync {
     /// A directory was opened and is listed next.
-    fn entering(&self, _place: &Place, _fd: BorrowedFd<'_>) {}
+    fn entering(&self, _place: &TreePlace, _fd: BorrowedFd<'_>) {}
 
     /// A directory was listed and its rules are known.
     fn inside(&self, _inside: Inside) {}
 
-    fn found(&self, found: Found);
+    fn found(&self, found: FoundEntry);
 
     /// A rule keeps an entry out.
     fn ignored(&self, _path: &[u8], _rule: IgnoreRule, _is_dir: bool) {}
@@ -134,7 +134,7 @@ pub(crate) trait Visitor: Sync {
 /// Walks everything from `start` downwards.
 pub(crate) fn descend(
     tree: &Tree<'_>,
-    start: Place,
+    start: TreePlace,
     wanted: Wanted,
     threads: usize,
     cancel: &AtomicBool,
@@ -162,9 +162,9 @@ pub(crate) fn descend(
         walk.work();
     });
     match walk.lock().stopped.take() {
-        None | Some(Stop::Panicked) => Ok(()),
-        Some(Stop::Cancelled) => Err(WalkError::Cancelled),
-        Some(Stop::Root(error)) => Err(error),
+        None | Some(WalkStop::Panicked) => Ok(()),
+        Some(WalkStop::Cancelled) => Err(WalkError::Cancelled),
+        Some(WalkStop::Root(error)) => Err(error),
     }
 }
 
@@ -179,13 +179,13 @@ struct Walk<'w> {
 }
 
 struct State {
-    waiting: Vec<Place>,
+    waiting: Vec<TreePlace>,
     /// Threads inside a directory, which may still find more.
     busy: usize,
-    stopped: Option<Stop>,
+    stopped: Option<WalkStop>,
 }
 
-enum Stop {
+enum WalkStop {
     Cancelled,
     Root(WalkError),
     /// The visitor panicked; the scope passes it on.
@@ -196,7 +196,7 @@ enum Stop {
 struct Scratch {
     listing: Listing,
     path: Vec<u8>,
-    below: Vec<Place>,
+    below: Vec<TreePlace>,
 }
 
 impl Walk<'_> {
@@ -209,7 +209,7 @@ impl Walk<'_> {
         }
     }
 
-    fn next(&self) -> Option<Place> {
+    fn next(&self) -> Option<TreePlace> {
         let mut state = self.lock();
         loop {
             if state.stopped.is_some() {
@@ -226,16 +226,16 @@ impl Walk<'_> {
         }
     }
 
-    fn directory(&self, place: Place, scratch: &mut Scratch) {
+    fn directory(&self, place: TreePlace, scratch: &mut Scratch) {
         let is_root = place.path.is_empty();
         let dir = match self.tree.enter(&place) {
             Ok(dir) => dir,
-            Err(NoEntry::Found(Found::Failed { message, .. })) if is_root => {
+            Err(NoEntry::FoundEntry(FoundEntry::Failed { message, .. })) if is_root => {
                 return self.stop_at_root(Some(std::io::Error::other(message)));
             }
             Err(_) if is_root => return self.stop_at_root(None),
             Err(NoEntry::Gone) => return,
-            Err(NoEntry::Found(found)) => return self.visitor.found(found),
+            Err(NoEntry::FoundEntry(found)) => return self.visitor.found(found),
         };
         self.visitor.entering(&place, dir.fd.as_fd());
         if let Err(errno) = scratch.listing.read(&dir) {
@@ -254,12 +254,12 @@ impl Walk<'_> {
         let prefix = scratch.path.len();
         for (name, kind) in scratch.listing.iter() {
             if self.cancel.load(Ordering::Relaxed) {
-                return self.stop(Stop::Cancelled);
+                return self.stop(WalkStop::Cancelled);
             }
             scratch.path.truncate(prefix);
             scratch.path.extend_from_slice(name.to_bytes());
             match self.tree.judge(&dir, &inside, &scratch.path, name, kind, self.wanted) {
-                Judged::Found(found) => self.visitor.found(found),
+                Judged::FoundEntry(found) => self.visitor.found(found),
                 Judged::Enter(below) => scratch.below.push(below),
                 Judged::Ignored { rule, is_dir } => {
                     self.visitor.ignored(&scratch.path, rule, is_dir);
@@ -280,13 +280,13 @@ impl Walk<'_> {
 
     fn stop_at_root(&self, error: Option<std::io::Error>) {
         let path = self.tree.root_path().to_owned();
-        self.stop(Stop::Root(match error {
+        self.stop(WalkStop::Root(match error {
             Some(source) => WalkError::RootUnreadable { path, source },
             None => WalkError::RootVanished { path },
         }));
     }
 
-    fn stop(&self, why: Stop) {
+    fn stop(&self, why: WalkStop) {
         self.lock().stopped.get_or_insert(why);
         self.changed.notify_all();
     }
@@ -304,7 +304,7 @@ impl Drop for Busy<'_> {
         let mut state = self.0.lock();
         state.busy -= 1;
         if std::thread::panicking() {
-            state.stopped.get_or_insert(Stop::Panicked);
+            state.stopped.get_or_insert(WalkStop::Panicked);
         }
         if state.stopped.is_some() || (state.busy == 0 && state.waiting.is_empty()) {
             self.0.changed.notify_all();

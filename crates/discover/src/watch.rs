@@ -21,8 +21,8 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use crate::debounce::{Debounce, Gathered, MAX_PATHS};
-use crate::tree::{Inside, Judged, Place, Tree, Wanted, descriptor_path, join};
-use crate::walk::{Found, Visitor, WalkError, WalkOptions, descend};
+use crate::tree::{Inside, Judged, Tree, TreePlace, Wanted, descriptor_path, join};
+use crate::walk::{FoundEntry, Visitor, WalkError, WalkOptions, descend};
 
 /// What the watcher tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -357,13 +357,13 @@ impl Watches {
     fn register_all(&self, guard: &Guard, options: &WalkOptions) -> Result<(), WalkError> {
         struct Register<'w>(&'w Watches);
         impl Visitor for Register<'_> {
-            fn entering(&self, place: &Place, fd: BorrowedFd<'_>) {
+            fn entering(&self, place: &TreePlace, fd: BorrowedFd<'_>) {
                 self.0.add(place, fd);
             }
             fn inside(&self, inside: Inside) {
                 self.0.remember(inside);
             }
-            fn found(&self, _: Found) {}
+            fn found(&self, _: FoundEntry) {}
         }
         {
             let mut known = lock(&self.known);
@@ -393,7 +393,7 @@ impl Watches {
         }
     }
 
-    fn add(&self, place: &Place, fd: BorrowedFd<'_>) {
+    fn add(&self, place: &TreePlace, fd: BorrowedFd<'_>) {
         let mut known = lock(&self.known);
         if known.full || (known.by_watch.len() >= self.limit && !known.by_path.contains_key(&place.path)) {
             known.full = true;
@@ -491,7 +491,7 @@ struct Content<'w> {
 }
 
 impl Visitor for Content<'_> {
-    fn entering(&self, place: &Place, fd: BorrowedFd<'_>) {
+    fn entering(&self, place: &TreePlace, fd: BorrowedFd<'_>) {
         self.watches.add(place, fd);
     }
 
@@ -499,14 +499,14 @@ impl Visitor for Content<'_> {
         self.watches.remember(inside);
     }
 
-    fn found(&self, found: Found) {
+    fn found(&self, found: FoundEntry) {
         let path = match found {
-            Found::File(file) => Some(file.path),
-            Found::Skipped { reason: SkipReason::NameNotUtf8, .. } => None,
-            Found::Skipped { display, .. } | Found::Failed { display, .. } => {
+            FoundEntry::File(file) => Some(file.path),
+            FoundEntry::Skipped { reason: SkipReason::NameNotUtf8, .. } => None,
+            FoundEntry::Skipped { display, .. } | FoundEntry::Failed { display, .. } => {
                 RelPath::from_walk(&display).ok()
             }
-            Found::Ignored { .. } | Found::RulesUnread { .. } => return,
+            FoundEntry::Ignored { .. } | FoundEntry::RulesUnread { .. } => return,
         };
         let mut paths = lock(&self.paths);
         match path {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use discover::{Found, walk};
+use discover::{FoundEntry, walk};
 use extract::Format;
 use ingest::{Unshown, read_text};
 use model::{DocStatus, DocType, ErrorCode, Failure, Filter, RelPath, Span};
@@ -210,8 +210,8 @@ impl Engine {
             let DiskListRequest { glob, hidden, limit } = request;
             let filter = CompiledFilter::new(&Filter::of_files(None, glob, &[]))?;
             let listed = Mutex::new(Vec::new());
-            let sink = |found: Found| {
-                let Found::File(file) = found else { return };
+            let sink = |found: FoundEntry| {
+                let FoundEntry::File(file) = found else { return };
                 let path = file.path.as_str();
                 let shown = (hidden || !file.path.components().any(|part| part.starts_with('.')))
                     && file.size <= view.max_file_bytes

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use extract::Extraction;
 use index::Index;
-use ingest::{Archive, DocumentReader, Extractor, FileKind, unread};
+use ingest::{Archive, ContentKind, DocumentReader, Extractor, unread};
 use model::{ContentHash, DocType, ErrorCode, Failure, RelPath};
 use policy::{Guard, OpenError};
 
@@ -37,8 +37,8 @@ impl Door<'_> {
     pub(crate) fn whole(&self, path: &RelPath) -> Result<Whole, Failure> {
         let bytes = match self.guard.open(path) {
             Ok(mut file) => {
-                let guess = FileKind::of(path, &file.read_head(HEAD_BYTES)?);
-                if let FileKind::Other(doc_type) = guess {
+                let guess = ContentKind::of(path, &file.read_head(HEAD_BYTES)?);
+                if let ContentKind::Other(doc_type) = guess {
                     return Err(unread(path, doc_type).failure(path.as_str()));
                 }
                 file.read_all(self.guard.policy().max_bytes(guess.doc_type()))?
@@ -49,18 +49,18 @@ impl Door<'_> {
             },
             Err(error) => return Err(error.into()),
         };
-        let kind = FileKind::of(path, &bytes);
+        let kind = ContentKind::of(path, &bytes);
         let doc_type = kind.doc_type();
         let (size, limit) = (bytes.len() as u64, self.guard.policy().max_bytes(doc_type));
         if size > limit {
             return Err(OpenError::TooLarge { size, limit }.into());
         }
         match kind {
-            FileKind::Archive(_) => {
+            ContentKind::Archive(_) => {
                 return Err(unsupported(path, doc_type, "is opened member by member: add the path of one"));
             }
-            FileKind::Other(_) => return Err(unread(path, doc_type).failure(path.as_str())),
-            FileKind::Text(_) | FileKind::Document(..) => {}
+            ContentKind::Other(_) => return Err(unread(path, doc_type).failure(path.as_str())),
+            ContentKind::Text(_) | ContentKind::Document(..) => {}
         }
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         let extractor = Extractor { reader: self.reader, kept: Some(&self.index) };
@@ -86,11 +86,11 @@ impl Door<'_> {
                 Err(OpenError::NotFound) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
-            let FileKind::Archive(_) = FileKind::of(&above, &file.read_head(HEAD_BYTES)?) else {
+            let ContentKind::Archive(_) = ContentKind::of(&above, &file.read_head(HEAD_BYTES)?) else {
                 return Ok(None);
             };
             let bytes = file.read_all(self.guard.policy().max_bytes(DocType::Archive))?;
-            let FileKind::Archive(format) = FileKind::of(&above, &bytes) else { return Ok(None) };
+            let ContentKind::Archive(format) = ContentKind::of(&above, &bytes) else { return Ok(None) };
             let max_member_bytes = self.guard.policy().max_member_bytes();
             let archive = Archive { format, name: above.file_name(), bytes: &bytes, mode, max_member_bytes };
             let inner = &path.as_str()[slash + 1..];

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use discover::{Found, WalkOptions, classify, walk};
+use discover::{FoundEntry, WalkOptions, classify, walk};
 use model::DocType;
 use policy::{Guard, Policy, PolicyConfig, Root};
 
@@ -14,8 +14,8 @@ pub fn holds(root: &Path, policy: PolicyConfig, gitignore: bool, doc_type: DocTy
     let (Ok(root), Ok(policy)) = (Root::open(root), Policy::new(policy)) else { return false };
     let guard = Guard::new(Arc::new(root), Arc::new(policy));
     let found = AtomicBool::new(false);
-    let look = |entry: Found| {
-        if let Found::File(file) = entry
+    let look = |entry: FoundEntry| {
+        if let FoundEntry::File(file) = entry
             && classify(&file.path, b"") == doc_type
         {
             found.store(true, Ordering::Relaxed);

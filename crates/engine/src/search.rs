@@ -175,8 +175,11 @@ impl Engine {
                 }
                 let ids: Vec<_> = hits.iter().map(|hit| hit.chunk_id).collect();
                 let chunks = snapshot.chunks(&ids)?;
-                let found =
-                    retrieve::Found { hits: &hits, chunks: &chunks, near: &|token| snapshot.near(token) };
+                let found = retrieve::AnswerSources {
+                    hits: &hits,
+                    chunks: &chunks,
+                    near: &|token| snapshot.near(token),
+                };
                 let extracted = retrieve::extractive_answer(&request.text, &found);
                 Ok((hits, Some(extracted.text), extracted.citations))
             })

@@ -85,7 +85,7 @@ impl FileView {
     }
 
     /// The structure of a file's text, as far as its language is switched on.
-    pub(crate) fn structure(&self, path: &str, text: &str) -> Option<lang::Parsed> {
+    pub(crate) fn structure(&self, path: &str, text: &str) -> Option<lang::ParsedSource> {
         ingest::structure(path, text).filter(|parsed| self.python || parsed.language.name() != "python")
     }
 }

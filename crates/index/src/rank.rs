@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::documents::Documents;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct RankedCandidate {
     pub(crate) score: f32,
     /// Where its index finds it again.
     pub(crate) row: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Race {
     top: BinaryHeap<Reverse<Score>>,
     /// The score of the last one that is among the first so far.
     lowest: f32,
-    running: Vec<Candidate>,
+    running: Vec<RankedCandidate>,
 }
 
 impl Race {
@@ -28,14 +28,14 @@ impl Race {
     }
 
     #[inline]
-    pub(crate) fn enter(&mut self, candidate: Candidate) {
+    pub(crate) fn enter(&mut self, candidate: RankedCandidate) {
         if candidate.score >= self.lowest {
             self.admit(candidate);
         }
     }
 
     #[inline(never)]
-    fn admit(&mut self, candidate: Candidate) {
+    fn admit(&mut self, candidate: RankedCandidate) {
         // Everything that ties with the last one is still in the race.
         self.running.push(candidate);
         if self.top.len() < self.limit {
@@ -53,7 +53,7 @@ impl Race {
     }
 
     /// Those that are left, in no order.
-    pub(crate) fn finish(mut self) -> Vec<Candidate> {
+    pub(crate) fn finish(mut self) -> Vec<RankedCandidate> {
         self.running.retain(|candidate| candidate.score.total_cmp(&self.lowest) != Ordering::Less);
         self.running
     }
@@ -62,18 +62,18 @@ impl Race {
 /// The first `limit` candidates in the order of the answer. `place` says of a row which document it belongs to
 /// and where in it; it and the paths are asked for only where scores are equal.
 pub(crate) fn best(
-    candidates: impl Iterator<Item = Candidate>,
+    candidates: impl Iterator<Item = RankedCandidate>,
     limit: usize,
     documents: &Documents,
     place: impl Fn(u32) -> (u32, u32),
-) -> Vec<Candidate> {
+) -> Vec<RankedCandidate> {
     if limit == 0 {
         return Vec::new();
     }
     let mut race = Race::new(limit);
     candidates.for_each(|candidate| race.enter(candidate));
     let mut best = race.finish();
-    let order = |a: &Candidate, b: &Candidate| {
+    let order = |a: &RankedCandidate, b: &RankedCandidate| {
         b.score.total_cmp(&a.score).then_with(|| {
             let ((doc_a, ordinal_a), (doc_b, ordinal_b)) = (place(a.row), place(b.row));
             let paths = if doc_a == doc_b {

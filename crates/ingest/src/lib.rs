@@ -27,7 +27,7 @@ mod text_pages;
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
 pub use documents::{
-    Archive, DocumentProcesses, DocumentReader, DocumentText, Extractor, FileKind, InProcess,
+    Archive, ContentKind, DocumentProcesses, DocumentReader, DocumentText, Extractor, InProcess,
     serve_documents, unread,
 };
 pub use embed::{EmbedReport, embed_pending};

@@ -10,7 +10,7 @@ use index::DocChange;
 use model::{ContentHash, DocType, Document, IgnoreRule, RelPath, SkipReason, SourceType};
 
 use crate::change;
-use crate::documents::{Archive, FileKind};
+use crate::documents::{Archive, ContentKind};
 use crate::outcome::FileOutcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
@@ -128,7 +128,7 @@ impl Members<'_, '_> {
         {
             return self.send(change::touched(document), FileOutcome::of_known(known.status));
         }
-        let kind = FileKind::of(&path, &bytes);
+        let kind = ContentKind::of(&path, &bytes);
         let limit = self.representer.guard.policy().max_bytes(kind.doc_type());
         let change = if size > limit {
             let document = change::hashed(document, hash);

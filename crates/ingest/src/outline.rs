@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use index::{Index, Unoutlined};
-use lang::{Language, Limits, Parsed};
+use lang::{Language, OutlineLimits, ParsedSource};
 use model::{ContentHash, Definition, DocId, Outline, RelPath, Uses};
 use policy::Guard;
 
@@ -20,9 +20,9 @@ use crate::text::read_text;
 const BATCH: usize = 256;
 
 /// The structure of a source text; `None` for a text in no language that has one.
-pub fn structure(path: &str, text: &str) -> Option<Parsed> {
+pub fn structure(path: &str, text: &str) -> Option<ParsedSource> {
     let language = Language::detect(path, text)?;
-    Some(lang::parse(language, text, &Limits::default()))
+    Some(lang::parse(language, text, &OutlineLimits::default()))
 }
 
 /// The languages that have outlines, by name.
@@ -36,7 +36,7 @@ pub fn extensions() -> impl Iterator<Item = &'static str> {
 }
 
 /// The part that the index keeps.
-pub fn summary(parsed: &Parsed) -> Outline {
+pub fn summary(parsed: &ParsedSource) -> Outline {
     let definitions = parsed
         .symbols
         .iter()
@@ -132,7 +132,7 @@ fn outline_batch(
 fn outline_of(guard: &Guard, document: &Unoutlined) -> Option<Outline> {
     let path = RelPath::from_walk(&document.path).ok()?;
     let mut file = guard.open(&path).ok()?;
-    let read = read_text(guard, &path, &mut file, Limits::default().max_bytes as u64).ok()?;
+    let read = read_text(guard, &path, &mut file, OutlineLimits::default().max_bytes as u64).ok()?;
     // Another content than the one that is indexed will be looked at when that one is.
     (read.content_hash == document.content_hash)
         .then(|| structure(&document.path, &read.text).as_ref().map(summary))?

@@ -13,7 +13,7 @@ use policy::{Guard, OpenError, OpenFile};
 use crate::change;
 use crate::chunk::{ChunkSource, chunk_text, chunk_units};
 use crate::counters::Counters;
-use crate::documents::{DocumentText, Extractor, FileKind, unread};
+use crate::documents::{ContentKind, DocumentText, Extractor, unread};
 use crate::extracted;
 use crate::members::forget;
 use crate::outcome::FileOutcome;
@@ -118,7 +118,7 @@ impl Representer<'_> {
         let guess = self.kind(&found.path, &head);
         drop(head);
         let doc_type = guess.doc_type();
-        if let FileKind::Other(_) = guess {
+        if let ContentKind::Other(_) = guess {
             let reason = self.unread(&found.path, doc_type);
             return Ok(Some(change::skipped(document, doc_type, reason)));
         }
@@ -128,7 +128,7 @@ impl Representer<'_> {
             return Ok(Some(change::skipped(document, doc_type, reason)));
         }
         let _turn = match guess {
-            FileKind::Archive(_) => {
+            ContentKind::Archive(_) => {
                 out.release();
                 Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner))
             }
@@ -145,7 +145,7 @@ impl Representer<'_> {
         }
         // What is inside decides, not only its first bytes.
         match self.kind(&found.path, &bytes) {
-            FileKind::Archive(format) => {
+            ContentKind::Archive(format) => {
                 out.release();
                 let document = change::hashed(document, content_hash);
                 self.archive(&found.path, document, format, &bytes, before, out);
@@ -155,9 +155,9 @@ impl Representer<'_> {
         }
     }
 
-    fn kind(&self, path: &RelPath, bytes: &[u8]) -> FileKind {
-        match FileKind::of(path, bytes) {
-            FileKind::Document(Format::Pdf, doc_type) if !self.rules.pdf => FileKind::Other(doc_type),
+    fn kind(&self, path: &RelPath, bytes: &[u8]) -> ContentKind {
+        match ContentKind::of(path, bytes) {
+            ContentKind::Document(Format::Pdf, doc_type) if !self.rules.pdf => ContentKind::Other(doc_type),
             kind => kind,
         }
     }
@@ -176,13 +176,13 @@ impl Representer<'_> {
         &self,
         path: &RelPath,
         document: Document,
-        kind: FileKind,
+        kind: ContentKind,
         bytes: Vec<u8>,
         content_hash: ContentHash,
     ) -> DocChange {
         let doc_type = kind.doc_type();
         let document = change::hashed(document, content_hash);
-        if let FileKind::Other(_) = kind {
+        if let ContentKind::Other(_) = kind {
             return change::skipped(document, doc_type, self.unread(path, doc_type));
         }
         let text = match self.extractor.text(path, kind, bytes, &content_hash) {

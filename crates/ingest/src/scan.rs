@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use discover::{Examined, Examiner, Found, FoundFile, WalkError, WalkOptions};
+use discover::{Examined, Examiner, FoundEntry, FoundFile, WalkError, WalkOptions};
 use index::{DocChange, DocumentRow, Index, IndexError, KnownDocument};
 use model::{DocStatus, ErrorCode, Failure, IndexMode, RelPath, SkipReason, WallClock};
 use policy::Guard;
@@ -132,10 +132,10 @@ impl Ingest {
             |work, changes| {
                 // Sending fails once the committer has failed; its error becomes the scan's.
                 let sink = |found| match found {
-                    Found::File(file) => {
+                    FoundEntry::File(file) => {
                         self.compare(&ledger, file, trust, work);
                     }
-                    Found::Skipped { display, reason, size, mtime_ns } => {
+                    FoundEntry::Skipped { display, reason, size, mtime_ns } => {
                         let known = ledger.mark_seen(&display);
                         let same = known.is_some_and(|known| {
                             known.status == DocStatus::Skipped && is_unchanged(known, size, mtime_ns, 0)
@@ -147,14 +147,14 @@ impl Ingest {
                             send(changes, unopened(display, size, mtime_ns, reason));
                         }
                     }
-                    Found::Ignored { display, rule, is_dir } => {
+                    FoundEntry::Ignored { display, rule, is_dir } => {
                         self.counters.ignore(&rule, is_dir);
                         left_out_by_rule.note(display, rule, is_dir);
                     }
-                    Found::RulesUnread { display, message } => {
+                    FoundEntry::RulesUnread { display, message } => {
                         (self.on_event)(IngestEvent::Warning(format!("{display}: {message}")));
                     }
-                    Found::Failed { display, message } => {
+                    FoundEntry::Failed { display, message } => {
                         ledger.mark_seen(&display);
                         self.counters.count_scanned();
                         let reason = SkipReason::NotTried { detail: message };
@@ -352,12 +352,12 @@ pub fn is_current(guard: &Guard, index: &Index, walk: &WalkOptions) -> Result<bo
     let differs = AtomicBool::new(false);
     let sink = |found| {
         let is_known = match found {
-            Found::File(file) => ledger.mark_file_seen(file.path.as_str()).is_some_and(|known| {
+            FoundEntry::File(file) => ledger.mark_file_seen(file.path.as_str()).is_some_and(|known| {
                 // Whatever its inode: that of a young file is not kept.
                 is_unchanged(known, file.size, file.mtime_ns, known.inode)
             }),
-            Found::Skipped { display, .. } => ledger.mark_seen(&display).is_some(),
-            Found::Failed { .. } | Found::Ignored { .. } | Found::RulesUnread { .. } => true,
+            FoundEntry::Skipped { display, .. } => ledger.mark_seen(&display).is_some(),
+            FoundEntry::Failed { .. } | FoundEntry::Ignored { .. } | FoundEntry::RulesUnread { .. } => true,
         };
         if !is_known {
             differs.store(true, Relaxed);

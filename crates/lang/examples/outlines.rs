@@ -8,15 +8,16 @@ use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use lang::{Language, Limits, parse};
+use lang::{Language, OutlineLimits, parse};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let time = args.iter().any(|arg| arg == "--time");
     let each = args.iter().any(|arg| arg == "--each");
     let uses = args.iter().any(|arg| arg == "--uses");
-    let wanted = if args.iter().any(|arg| arg == "--outline") { 0 } else { Limits::default().max_references };
-    let limits = Limits { max_references: wanted, ..Limits::default() };
+    let wanted =
+        if args.iter().any(|arg| arg == "--outline") { 0 } else { OutlineLimits::default().max_references };
+    let limits = OutlineLimits { max_references: wanted, ..OutlineLimits::default() };
     let threads = args
         .iter()
         .position(|arg| arg == "--threads")

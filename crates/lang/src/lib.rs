@@ -17,9 +17,9 @@ mod visit;
 mod walk;
 
 pub use language::Language;
-pub use limits::Limits;
+pub use limits::OutlineLimits;
 pub use model::{Import, Reference, ReferenceKind, ScopeKind, Symbol, SymbolKind};
-pub use parse::{Parsed, parse, tree};
+pub use parse::{ParsedSource, parse, tree};
 pub use shortfall::Shortfall;
 
 /// Raised whenever some text gets another outline than before, so that stored outlines are made again.

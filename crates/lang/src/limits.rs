@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Beyond these, a file is indexed as plain lines and the [`Shortfall`](crate::Shortfall) says why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct OutlineLimits {
     /// A syntax tree takes ten to thirty times the room of its source.
     pub max_bytes: usize,
     /// The parser's own steps for each byte of source. Steps and not seconds, so that a busy machine gives the
@@ -22,9 +22,9 @@ pub struct Limits {
     pub max_references: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for OutlineLimits {
+    fn default() -> OutlineLimits {
+        OutlineLimits {
             max_bytes: 4 * 1024 * 1024,
             max_steps_per_byte: 16,
             max_time: Duration::from_secs(10),

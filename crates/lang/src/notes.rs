@@ -2,13 +2,13 @@
 
 use crate::rules::Declared;
 use crate::text::{doc_line, one_line};
-use crate::{Language, Limits, Parsed, Shortfall};
+use crate::{Language, OutlineLimits, ParsedSource, Shortfall};
 use model::{Import, Reference, ReferenceKind};
 use model::{ScopeKind, Symbol};
 
 pub(crate) struct Notes<'s> {
     pub(crate) source: &'s str,
-    pub(crate) limits: &'s Limits,
+    pub(crate) limits: &'s OutlineLimits,
     pub(crate) separator: &'static str,
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) references: Vec<Reference>,
@@ -40,7 +40,7 @@ pub(crate) struct Front {
 }
 
 impl<'s> Notes<'s> {
-    pub(crate) fn new(source: &'s str, limits: &'s Limits, separator: &'static str) -> Notes<'s> {
+    pub(crate) fn new(source: &'s str, limits: &'s OutlineLimits, separator: &'static str) -> Notes<'s> {
         Notes {
             source,
             limits,
@@ -171,9 +171,9 @@ impl<'s> Notes<'s> {
     }
 
     /// Everything that was found, in order.
-    pub(crate) fn finish(mut self, language: Language) -> Parsed {
+    pub(crate) fn finish(mut self, language: Language) -> ParsedSource {
         self.sort();
-        Parsed {
+        ParsedSource {
             language,
             symbols: self.symbols,
             imports: self.imports,

@@ -13,11 +13,11 @@ use crate::rules::Table;
 use crate::skim::{skim, without};
 use crate::visit::Visit;
 use crate::walk::walk;
-use crate::{Import, Language, Limits, Reference, ReferenceKind, Shortfall, Symbol};
+use crate::{Import, Language, OutlineLimits, Reference, ReferenceKind, Shortfall, Symbol};
 
 /// What a file declares and uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedSource {
     pub language: Language,
     /// The outline, by first line, last line, name, kind.
     pub symbols: Vec<Symbol>,
@@ -28,15 +28,15 @@ pub struct Parsed {
     pub shortfall: Option<Shortfall>,
 }
 
-impl Parsed {
+impl ParsedSource {
     pub fn calls(&self) -> impl Iterator<Item = &Reference> {
         self.references
             .iter()
             .filter(|use_| matches!(use_.kind, ReferenceKind::Call | ReferenceKind::Instantiation))
     }
 
-    pub(crate) fn nothing(language: Language, shortfall: Shortfall) -> Parsed {
-        Parsed {
+    pub(crate) fn nothing(language: Language, shortfall: Shortfall) -> ParsedSource {
+        ParsedSource {
             language,
             symbols: Vec::new(),
             imports: Vec::new(),
@@ -47,18 +47,18 @@ impl Parsed {
 }
 
 /// Reads a source text. Lines end with `\n`.
-pub fn parse(language: Language, source: &str, limits: &Limits) -> Parsed {
+pub fn parse(language: Language, source: &str, limits: &OutlineLimits) -> ParsedSource {
     if source.len() > limits.max_bytes {
         let shortfall = Shortfall::TooLarge { bytes: source.len(), limit: limits.max_bytes };
-        return Parsed::nothing(language, shortfall);
+        return ParsedSource::nothing(language, shortfall);
     }
     if nesting(source) > limits.max_nesting || (language.adapter().too_nested)(source) {
-        return Parsed::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
+        return ParsedSource::nothing(language, Shortfall::TooNested { limit: limits.max_nesting });
     }
     if language.adapter().minified
         && let Some(line_bytes) = minified(source)
     {
-        return Parsed::nothing(language, Shortfall::Minified { line_bytes });
+        return ParsedSource::nothing(language, Shortfall::Minified { line_bytes });
     }
     if let Some(own) = language.adapter().own {
         return own(source, limits);
@@ -105,7 +105,7 @@ fn minified(source: &str) -> Option<usize> {
     (line > LINE).then_some(line)
 }
 
-fn parse_with_stack(language: Language, text: &Text<'_>, limits: &Limits) -> Parsed {
+fn parse_with_stack(language: Language, text: &Text<'_>, limits: &OutlineLimits) -> ParsedSource {
     if text.source.len() <= SMALL {
         return parse_here(language, text, limits);
     }
@@ -159,12 +159,12 @@ const BRACKET: [bool; 256] = {
     table
 };
 
-fn parse_here(language: Language, text: &Text<'_>, limits: &Limits) -> Parsed {
+fn parse_here(language: Language, text: &Text<'_>, limits: &OutlineLimits) -> ParsedSource {
     let adapter = language.adapter();
     let table = language.table();
     let source = text.source;
     let Some(mut tree) = read(table, text.plain.or(text.older).unwrap_or(source), limits) else {
-        return Parsed::nothing(language, Shortfall::TooHard);
+        return ParsedSource::nothing(language, Shortfall::TooHard);
     };
     if text.older.is_some()
         && tree.root_node().has_error()
@@ -190,7 +190,7 @@ pub fn tree(language: Language, source: &str) -> String {
     if language.adapter().own.is_some() {
         return String::new();
     }
-    let tree = read(language.table(), source, &Limits::default());
+    let tree = read(language.table(), source, &OutlineLimits::default());
     tree.map_or_else(String::new, |tree| tree.root_node().to_sexp())
 }
 
@@ -199,7 +199,7 @@ thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
-fn read(table: &Table, source: &str, limits: &Limits) -> Option<Tree> {
+fn read(table: &Table, source: &str, limits: &OutlineLimits) -> Option<Tree> {
     // The parser reports once in this many steps.
     const STEPS_PER_REPORT: u64 = 100;
     let max_steps = (source.len() as u64 + 10_000) * u64::from(limits.max_steps_per_byte);

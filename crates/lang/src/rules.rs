@@ -7,7 +7,7 @@ use tree_sitter_language::LanguageFn;
 
 use crate::skim::Dialect;
 use crate::visit::Visit;
-use crate::{Limits, Parsed, ScopeKind, SymbolKind};
+use crate::{OutlineLimits, ParsedSource, ScopeKind, SymbolKind};
 
 /// One language: its grammar, and what its nodes mean. Its files are listed in `model::filetype`.
 pub(crate) struct Adapter {
@@ -39,7 +39,7 @@ pub(crate) struct Adapter {
     /// Whether the text is nested deeper than the grammar's own scanner can bear.
     pub(crate) too_nested: fn(&str) -> bool,
     /// A parser for this language alone, instead of the grammar.
-    pub(crate) own: Option<fn(&str, &Limits) -> Parsed>,
+    pub(crate) own: Option<fn(&str, &OutlineLimits) -> ParsedSource>,
 }
 
 impl Adapter {

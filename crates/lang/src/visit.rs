@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut, Range};
 
 use tree_sitter::Node;
 
-use crate::Limits;
+use crate::OutlineLimits;
 use crate::notes::{MAX_NAME, Notes};
 use crate::rules::{Declared, Role, Rule, Table};
 use model::{ReferenceKind, ScopeKind, SymbolKind};
@@ -60,7 +60,7 @@ impl<'s> Visit<'s> {
     pub(crate) fn new(
         source: &'s str,
         table: &'s Table,
-        limits: &'s Limits,
+        limits: &'s OutlineLimits,
         separator: &'static str,
     ) -> Visit<'s> {
         // Only uses need to know what was noted.

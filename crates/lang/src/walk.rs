@@ -11,7 +11,7 @@ use crate::visit::Visit;
 /// What is known about the children of one node while the walk is among them.
 #[derive(Default, Clone, Copy)]
 struct Frame {
-    lead: Option<Lead>,
+    lead: Option<LeadLines>,
     wrap: Option<Wrap>,
     /// The row on which the previous sibling ended.
     last_row: Option<usize>,
@@ -32,7 +32,7 @@ struct Frame {
 
 /// Comments and attributes that may belong to the next declaration.
 #[derive(Clone, Copy)]
-struct Lead {
+struct LeadLines {
     start_row: usize,
     end_row: usize,
     /// Bytes of the comments among them.
@@ -42,7 +42,7 @@ struct Lead {
 /// A node such as `export` around the declaration to come.
 #[derive(Clone, Copy)]
 struct Wrap {
-    lead: Lead,
+    lead: LeadLines,
     /// Where the declaration's text begins, if the wrapper is a part of it.
     head: Option<(usize, usize)>,
 }
@@ -219,7 +219,7 @@ fn note_lead(frame: &mut Frame, node: Node<'_>, comment: Option<(usize, usize)>)
         return;
     }
     frame.lead = Some(match frame.lead {
-        Some(lead) if lead.end_row + 1 >= start_row => Lead {
+        Some(lead) if lead.end_row + 1 >= start_row => LeadLines {
             start_row: lead.start_row,
             end_row,
             comment: match (lead.comment, comment) {
@@ -227,23 +227,23 @@ fn note_lead(frame: &mut Frame, node: Node<'_>, comment: Option<(usize, usize)>)
                 (before, now) => before.or(now),
             },
         },
-        _ => Lead { start_row, end_row, comment },
+        _ => LeadLines { start_row, end_row, comment },
     });
 }
 
 /// The lead of this node: its own, or its wrapper's.
-fn take_lead(frame: &mut Frame, node: Node<'_>) -> Lead {
+fn take_lead(frame: &mut Frame, node: Node<'_>) -> LeadLines {
     let row = node.start_position().row;
     let own = frame.lead.take().filter(|lead| lead.end_row + 1 >= row);
     match (own, frame.wrap) {
-        (Some(own), Some(wrap)) => Lead {
+        (Some(own), Some(wrap)) => LeadLines {
             start_row: own.start_row.min(wrap.lead.start_row),
             end_row: own.end_row,
             comment: wrap.lead.comment.or(own.comment),
         },
         (Some(own), None) => own,
         (None, Some(wrap)) => wrap.lead,
-        (None, None) => Lead { start_row: row, end_row: row, comment: None },
+        (None, None) => LeadLines { start_row: row, end_row: row, comment: None },
     }
 }
 

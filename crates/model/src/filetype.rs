@@ -82,16 +82,16 @@ pub fn is_marked(extension: &str, mark: Mark) -> bool {
     marked(mark).contains(&extension)
 }
 
-struct Index {
+struct FileTypeIndex {
     extensions: HashMap<&'static str, &'static FileKind>,
     names: HashMap<&'static str, &'static FileKind>,
 }
 
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
+static INDEX: LazyLock<FileTypeIndex> = LazyLock::new(|| {
     let by_name = |kinds: &'static [FileKind]| {
         kinds.iter().flat_map(|kind| kind.names.iter().map(move |name| (*name, kind))).collect()
     };
-    Index { extensions: by_name(EXTENSIONS), names: by_name(NAMES) }
+    FileTypeIndex { extensions: by_name(EXTENSIONS), names: by_name(NAMES) }
 });
 
 impl FileKind {

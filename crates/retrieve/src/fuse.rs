@@ -13,7 +13,7 @@ use model::IndexKind;
 use crate::breakdown::Breakdown;
 use crate::candidates::Candidate;
 use crate::copies::lower_repetitions;
-use crate::matcher::{Found, Matcher};
+use crate::matcher::{Matcher, WordMatch};
 use crate::named::Why;
 use crate::parse::{Parsed, temper};
 use crate::place::Place;
@@ -26,7 +26,7 @@ use crate::weights::Weights;
 pub struct Scored {
     pub chunk: StoredChunk,
     /// Where the query's words stand in its text.
-    pub places: Vec<Found>,
+    pub places: Vec<WordMatch>,
     /// From 0 to 1.
     pub score: f32,
     pub breakdown: Breakdown,
@@ -94,7 +94,7 @@ impl<'a> TermWeights<'a> {
 }
 
 /// The words of the query that stand in a candidate's text, sorted.
-pub(crate) fn words_at(parsed: &Parsed, places: &[Found]) -> Vec<String> {
+pub(crate) fn words_at(parsed: &Parsed, places: &[WordMatch]) -> Vec<String> {
     let terms = parsed.content_terms();
     let mut words: Vec<String> = places.iter().map(|place| terms[place.term].token.clone()).collect();
     words.sort_unstable();
@@ -209,7 +209,7 @@ impl Defined {
     fn by(parsed: &Parsed, terms: &TermWeights<'_>, candidate: &Candidate) -> Defined {
         let Candidate { chunk, places, prescore, .. } = candidate;
         let text = &chunk.text;
-        let mut places: Vec<Found> = places.clone();
+        let mut places: Vec<WordMatch> = places.clone();
         places.sort_unstable_by_key(|f| (f.start, f.end));
         let family = Family::of(&chunk.rel_path);
         let mut defined = Defined::default();
@@ -257,9 +257,9 @@ impl Defined {
                     _ => defined.identifier = defined.identifier.max(spelled * strength),
                 }
             }
-            let inside: Vec<Found> = places[first..next]
+            let inside: Vec<WordMatch> = places[first..next]
                 .iter()
-                .map(|f| Found { term: f.term, start: f.start - start, end: f.end.min(end) - start })
+                .map(|f| WordMatch { term: f.term, start: f.start - start, end: f.end.min(end) - start })
                 .collect();
             let share = terms.share_of(inside.iter().map(|f| f.term));
             let covered = covered(&text[start..end], &inside);
@@ -304,7 +304,7 @@ fn is_heading(text: &str, at: usize) -> bool {
 }
 
 /// How much of the query stands in the title of a document in prose: its first paragraph, where that is short.
-fn title(chunk: &StoredChunk, places: &[Found], terms: &TermWeights<'_>) -> f32 {
+fn title(chunk: &StoredChunk, places: &[WordMatch], terms: &TermWeights<'_>) -> f32 {
     if chunk.kind != IndexKind::Text || chunk.ordinal > 0 {
         return 0.0;
     }

@@ -35,10 +35,11 @@ mod versions;
 pub mod weights;
 pub mod windows;
 
-pub use answer::{Answer, Found, extractive_answer};
+pub use answer::{Answer, AnswerSources, extractive_answer};
 pub use breakdown::Breakdown;
 pub use bundle::{
-    Bundle, Bundler, Deterministic, Passage, Repository, Selection, Skip, Skipped, Source, Task, Why,
+    Bundle, Bundler, Deterministic, Passage, Repository, Selection, SelectionReason, Skip, Skipped, Source,
+    Task,
 };
 pub use filter::{CompiledFilter, View};
 pub use query_vector::{QueryEmbedder, QueryVectors};

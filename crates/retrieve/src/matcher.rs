@@ -13,7 +13,7 @@ use crate::parse::Term;
 
 /// A place where a term stands in a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct WordMatch {
     /// Position of the term in the list that the matcher was made from.
     pub term: usize,
     pub start: usize,
@@ -75,14 +75,14 @@ impl Matcher {
     }
 
     /// Every place. A name that is a term and consists of terms gives several.
-    pub fn find(&self, text: &str) -> Vec<Found> {
+    pub fn find(&self, text: &str) -> Vec<WordMatch> {
         let mut found = Vec::new();
         let Some(automaton) = &self.automaton else { return found };
         for hit in automaton.find_overlapping_iter(text) {
             // A pattern is valid UTF-8, so its match begins and ends between characters.
             let (start, end) = (hit.start(), hit.end());
             if starts_token(text, start, end) && ends_token(text, start, end) {
-                found.push(Found { term: self.term_of[hit.pattern().as_usize()], start, end });
+                found.push(WordMatch { term: self.term_of[hit.pattern().as_usize()], start, end });
                 if found.len() >= MAX_FOUND {
                     return found;
                 }
@@ -95,7 +95,7 @@ impl Matcher {
     }
 
     /// Words with letters beyond ASCII, as the tokenizer reads them.
-    fn find_folded(&self, text: &str, found: &mut Vec<Found>) {
+    fn find_folded(&self, text: &str, found: &mut Vec<WordMatch>) {
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || !c.is_ascii() && !c.is_whitespace();
         let mut at = 0;
         for word in text.split(|c: char| !is_word(c)) {
@@ -118,7 +118,7 @@ impl Matcher {
                 let known =
                     found.iter().rev().take(64).any(|f| f.term == term && start <= f.start && f.end <= end);
                 if !known {
-                    found.push(Found { term, start, end });
+                    found.push(WordMatch { term, start, end });
                 }
             }
         }

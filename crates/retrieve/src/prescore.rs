@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use model::ChunkId;
 
 use crate::headers::Sources;
-use crate::matcher::{Found, Matcher};
+use crate::matcher::{Matcher, WordMatch};
 use crate::parse::Parsed;
 use crate::place::Place;
 use crate::versions::Versions;
@@ -206,8 +206,8 @@ pub(crate) fn relative(score: Option<f32>, best: f32) -> f32 {
 
 /// The words found in the two parts of a path.
 pub(crate) struct InPath {
-    pub(crate) stem: Vec<Found>,
-    pub(crate) folders: Vec<Found>,
+    pub(crate) stem: Vec<WordMatch>,
+    pub(crate) folders: Vec<WordMatch>,
     /// The share of the stem's letters that they account for.
     pub(crate) covered: f32,
 }
@@ -228,7 +228,7 @@ impl InPath {
 
     /// How much of the query the file's own name says, and how much its folders' names do.
     pub(crate) fn shares(&self, shares: &[f32]) -> (f32, f32) {
-        let share = |found: &[Found]| share_of(shares, found.iter().map(|found| found.term));
+        let share = |found: &[WordMatch]| share_of(shares, found.iter().map(|found| found.term));
         (share(&self.stem) * (0.5 + 0.5 * self.covered), share(&self.folders))
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn share_of(shares: &[f32], found: impl Iterator<Item = usize>) -> f3
 }
 
 /// The share of the letters of `name` that query words account for.
-pub(crate) fn covered(name: &str, found: &[Found]) -> f32 {
+pub(crate) fn covered(name: &str, found: &[WordMatch]) -> f32 {
     let letters = name.chars().filter(|c| c.is_alphanumeric()).count();
     if letters == 0 {
         return 0.0;

@@ -1,6 +1,6 @@
 //! The part of a chunk that shows why it was found.
 
-use crate::matcher::{Found, Matcher};
+use crate::matcher::{Matcher, WordMatch};
 
 /// A piece of a chunk's text, never more than was asked for, never empty for a chunk that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> Snippet {
 }
 
 /// The same where the terms are found already, and each has its weight.
-pub(crate) fn cut_out(text: &str, found: &[Found], weights: &[f32], max_chars: usize) -> Snippet {
+pub(crate) fn cut_out(text: &str, found: &[WordMatch], weights: &[f32], max_chars: usize) -> Snippet {
     let max_chars = max_chars.max(1);
     let lines = lines(text);
     let Some(window) = best_window(&lines, found, weights, max_chars) else {
@@ -103,9 +103,9 @@ fn lines(text: &str) -> Vec<Line> {
 
 /// Of all runs of lines that fit, the one with the greatest weight of different terms; then the shortest,
 /// then the first. Without any match, the first line that is not blank.
-fn best_window(lines: &[Line], found: &[Found], weights: &[f32], max_chars: usize) -> Option<Window> {
-    let mut by_line: Vec<Vec<Found>> = vec![Vec::new(); lines.len()];
-    let mut places: Vec<Found> = found.to_vec();
+fn best_window(lines: &[Line], found: &[WordMatch], weights: &[f32], max_chars: usize) -> Option<Window> {
+    let mut by_line: Vec<Vec<WordMatch>> = vec![Vec::new(); lines.len()];
+    let mut places: Vec<WordMatch> = found.to_vec();
     places.sort_unstable_by_key(|f| (f.start, f.end));
     for place in places {
         let line = lines.partition_point(|line| line.start <= place.start) - 1;
@@ -159,7 +159,7 @@ fn best_window(lines: &[Line], found: &[Found], weights: &[f32], max_chars: usiz
 }
 
 /// The densest run of matches within one long line that can be shown together.
-fn best_cluster(places: &[Found], weights: &[f32], max_chars: usize) -> (f32, usize, usize) {
+fn best_cluster(places: &[WordMatch], weights: &[f32], max_chars: usize) -> (f32, usize, usize) {
     let mut best = (f32::MIN, places[0].start, places[0].end);
     for (first, place) in places.iter().enumerate().take(MAX_CLUSTERS) {
         let mut seen = vec![false; weights.len()];
@@ -253,7 +253,7 @@ fn before_space(text: &str, from: usize, until: usize) -> usize {
     text[from..until].rfind(char::is_whitespace).map_or(until, |at| from + at)
 }
 
-fn distinct<'a>(found: impl Iterator<Item = &'a Found>) -> usize {
+fn distinct<'a>(found: impl Iterator<Item = &'a WordMatch>) -> usize {
     let mut terms: Vec<usize> = found.map(|f| f.term).collect();
     terms.sort_unstable();
     terms.dedup();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use discover::{Found, WalkError, WalkOptions, walk};
+use discover::{FoundEntry, WalkError, WalkOptions, walk};
 use model::RelPath;
 use policy::{Guard, Policy, PolicyConfig, Root};
 
@@ -72,11 +72,11 @@ impl Fixture {
         std::fs::write(self.path(rel), content).unwrap();
     }
 
-    pub(crate) fn walk(&self) -> Result<Vec<Found>, WalkError> {
+    pub(crate) fn walk(&self) -> Result<Vec<FoundEntry>, WalkError> {
         self.walk_with(&OPTIONS)
     }
 
-    pub(crate) fn walk_with(&self, options: &WalkOptions) -> Result<Vec<Found>, WalkError> {
+    pub(crate) fn walk_with(&self, options: &WalkOptions) -> Result<Vec<FoundEntry>, WalkError> {
         let found = Mutex::new(Vec::new());
         walk(&self.guard, options, &AtomicBool::new(false), &|one| found.lock().unwrap().push(one))?;
         Ok(found.into_inner().unwrap())
@@ -88,12 +88,12 @@ impl Fixture {
         let mut others = BTreeMap::new();
         for found in self.walk().unwrap() {
             let fresh = match found {
-                Found::File(file) => files.insert(file.path.to_string()),
-                Found::Skipped { display, reason, .. } => {
+                FoundEntry::File(file) => files.insert(file.path.to_string()),
+                FoundEntry::Skipped { display, reason, .. } => {
                     others.insert(display, reason.code().as_str().into()).is_none()
                 }
-                Found::Failed { display, message } => others.insert(display, message).is_none(),
-                Found::Ignored { .. } | Found::RulesUnread { .. } => continue,
+                FoundEntry::Failed { display, message } => others.insert(display, message).is_none(),
+                FoundEntry::Ignored { .. } | FoundEntry::RulesUnread { .. } => continue,
             };
             assert!(fresh, "everything is said once");
         }

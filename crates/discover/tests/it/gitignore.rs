@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use discover::{Examined, Examiner, Found, WalkOptions, examine};
+use discover::{Examined, Examiner, FoundEntry, WalkOptions, examine};
 use model::IgnoreRule;
 use proptest::prelude::*;
 
@@ -181,7 +181,7 @@ proptest! {
         let kept = kept(&fixture);
         let alone = WalkOptions { threads: 1, ..OPTIONS };
         let found = fixture.walk_with(&alone).unwrap();
-        let found = found.iter().filter(|found| !matches!(found, Found::Ignored { .. })).count();
+        let found = found.iter().filter(|found| !matches!(found, FoundEntry::Ignored { .. })).count();
         prop_assert_eq!(found, kept.len(), "whatever the order");
         let mut examiner = Examiner::new(&fixture.guard, &OPTIONS);
         for path in everything_below(fixture.dir.path()) {
@@ -294,7 +294,7 @@ fn d084_gitignore_can_be_switched_off() {
     assert_eq!(fixture.files(), [".gitignore", ".ignore", "a.txt"]);
     let off = WalkOptions { gitignore: false, ..OPTIONS };
     assert_eq!(
-        fixture.walk_with(&off).unwrap().iter().filter(|found| matches!(found, Found::File(_))).count(),
+        fixture.walk_with(&off).unwrap().iter().filter(|found| matches!(found, FoundEntry::File(_))).count(),
         4,
         "the log is back, the .ignore file still counts"
     );

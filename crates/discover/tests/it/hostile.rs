@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicBool;
 
-use discover::{Examined, Found, WalkError, examine, walk};
+use discover::{Examined, FoundEntry, WalkError, examine, walk};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use crate::fixture::{Fixture, OPTIONS, rel};
@@ -52,8 +52,7 @@ fn an_ignore_file_too_large_to_apply_is_reported() {
     let fixture = Fixture::new("//- a.txt\n");
     fixture.write("sub/.gitignore", &"x\n".repeat(600_000));
     let found = fixture.walk().unwrap();
-    let failed =
-        |found: &Found| matches!(found, Found::RulesUnread { display, .. } if display == "sub/.gitignore");
+    let failed = |found: &FoundEntry| matches!(found, FoundEntry::RulesUnread { display, .. } if display == "sub/.gitignore");
     assert!(found.iter().any(failed), "{found:?}");
     assert_eq!(found.len(), 3, "and it is still a file");
 }
@@ -140,7 +139,7 @@ fn what_is_told_of_a_file() {
     let time = std::time::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 123_456_789);
     std::fs::File::options().write(true).open(fixture.path("a/b.txt")).unwrap().set_modified(time).unwrap();
     let found = fixture.walk().unwrap();
-    let [Found::File(file)] = found.as_slice() else { panic!("{found:?}") };
+    let [FoundEntry::File(file)] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((file.path.as_str(), file.size, file.mtime_ns), ("a/b.txt", 4, 1_700_000_000_123_456_789));
     let opened = fixture.guard.open_nofollow(&file.path).unwrap();
     assert_eq!((opened.size(), opened.mtime_ns(), opened.inode()), (file.size, file.mtime_ns, file.inode));

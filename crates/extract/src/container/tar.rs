@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TarEntry {
     /// As the archive has it, unchecked.
     pub(crate) name: String,
     pub(crate) kind: Kind,
@@ -48,7 +48,7 @@ impl<R: Read> Tar<R> {
     }
 
     /// The next entry, or `None` at the end.
-    pub(crate) fn next(&mut self, meter: &Meter) -> Outcome<Option<Entry>> {
+    pub(crate) fn next(&mut self, meter: &Meter) -> Outcome<Option<TarEntry>> {
         let mut long_name: Option<String> = None;
         let mut long_size: Option<u64> = None;
         loop {
@@ -99,7 +99,7 @@ impl<R: Read> Tar<R> {
                         b'1' | b'2' => Kind::Link,
                         _ => Kind::Special,
                     };
-                    return Ok(Some(Entry { name, kind, size }));
+                    return Ok(Some(TarEntry { name, kind, size }));
                 }
             }
         }

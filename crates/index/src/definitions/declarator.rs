@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::words::{CONTROL, STATEMENTS};
-use super::{Definition, Family, Line, Strength};
+use super::{DefinedName, Family, Line, Strength};
 
 /// What stands before the mark that decides.
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Seen {
 
 impl Line<'_> {
     /// Reads types and a name up to the mark behind it.
-    pub(super) fn declared(&self, mut cursor: Cursor<'_>) -> Option<Definition> {
+    pub(super) fn declared(&self, mut cursor: Cursor<'_>) -> Option<DefinedName> {
         let mut seen = Seen::default();
         let mut joined = false;
         loop {
@@ -86,7 +86,7 @@ impl Line<'_> {
     }
 
     /// `int NAME(…) {`, `NAME(…) {`, `Type NAME(…);`.
-    fn called(&self, seen: &Seen, cursor: Cursor<'_>) -> Option<Definition> {
+    fn called(&self, seen: &Seen, cursor: Cursor<'_>) -> Option<DefinedName> {
         let name = seen.name?;
         if CONTROL.contains(&&self.text[name.0..name.1]) {
             return None;
@@ -112,7 +112,7 @@ impl Line<'_> {
     }
 
     /// `NAME = function`, `const NAME = 3`.
-    fn assigned(&self, seen: &Seen, value: &str) -> Option<Definition> {
+    fn assigned(&self, seen: &Seen, value: &str) -> Option<DefinedName> {
         let name = seen.name?;
         if value.starts_with(['=', '>']) || (seen.has_brackets && seen.names == 1) {
             return None;
@@ -143,7 +143,7 @@ impl Line<'_> {
     }
 
     /// `NAME: function`, `val NAME: Type`.
-    fn annotated(&self, seen: &Seen, value: &str) -> Option<Definition> {
+    fn annotated(&self, seen: &Seen, value: &str) -> Option<DefinedName> {
         let name = seen.name?;
         if seen.is_dotted {
             return None;
@@ -162,7 +162,7 @@ impl Line<'_> {
     }
 
     /// `public int NAME {`, and `NAME struct {` within a group of Go types.
-    fn opened(&self, seen: &Seen) -> Option<Definition> {
+    fn opened(&self, seen: &Seen) -> Option<DefinedName> {
         let name = seen.name?;
         if let Some(before) = seen.before
             && matches!(&self.text[name.0..name.1], "struct" | "interface")

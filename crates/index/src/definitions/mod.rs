@@ -14,7 +14,7 @@ use words::{ACCESS, DEFINERS, HOLDERS, MODIFIERS};
 
 /// A name that a line defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Definition {
+pub struct DefinedName {
     /// The name in the text, in bytes.
     pub start: usize,
     pub end: usize,
@@ -64,7 +64,7 @@ impl Family {
 const LONGEST_LINE: usize = 400;
 
 /// Hands every definition of the text to `each`, in order.
-pub fn definitions(text: &str, family: Family, each: &mut dyn FnMut(Definition)) {
+pub fn definitions(text: &str, family: Family, each: &mut dyn FnMut(DefinedName)) {
     let mut start = 0;
     while start < text.len() {
         if let Some(found) = definition_at(text, start, family) {
@@ -78,7 +78,7 @@ pub fn definitions(text: &str, family: Family, each: &mut dyn FnMut(Definition))
 }
 
 /// What the line that begins at `start` defines.
-pub fn definition_at(text: &str, start: usize, family: Family) -> Option<Definition> {
+pub fn definition_at(text: &str, start: usize, family: Family) -> Option<DefinedName> {
     let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
     let line = &text[start..end];
     let body = line.trim_start();
@@ -161,12 +161,17 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn found(&self, (start, end): (usize, usize), strength: Strength, is_member: bool) -> Option<Definition> {
-        (start < end).then_some(Definition { start, end, strength, is_member: is_member || self.indent > 0 })
+    fn found(
+        &self,
+        (start, end): (usize, usize),
+        strength: Strength,
+        is_member: bool,
+    ) -> Option<DefinedName> {
+        (start < end).then_some(DefinedName { start, end, strength, is_member: is_member || self.indent > 0 })
     }
 
     /// `let NAME = …`, `var NAME Type`: the name comes first, whatever follows.
-    fn held(&self, mut cursor: Cursor<'_>) -> Option<Definition> {
+    fn held(&self, mut cursor: Cursor<'_>) -> Option<DefinedName> {
         let before = cursor;
         let start = cursor.at();
         cursor.word()?;
@@ -179,7 +184,7 @@ impl Line<'_> {
     }
 
     /// The name behind a word that defines; none where the word turns out to be something else.
-    fn defined_by(&self, word: &str, mut cursor: Cursor<'_>) -> Option<Definition> {
+    fn defined_by(&self, word: &str, mut cursor: Cursor<'_>) -> Option<DefinedName> {
         match word {
             "macro_rules" => cursor.skip_byte(b'!'),
             "function" => cursor.skip_byte(b'*'),
@@ -237,7 +242,7 @@ impl Line<'_> {
     }
 
     /// `struct x {`, `class API x final : y {`; `struct x;` only declares, and `struct x *y(…)` is about `y`.
-    fn c_type(&self, mut cursor: Cursor<'_>) -> Option<Definition> {
+    fn c_type(&self, mut cursor: Cursor<'_>) -> Option<DefinedName> {
         let mut last = cursor.path()?;
         loop {
             cursor.skip_spaces();
@@ -272,7 +277,7 @@ impl Line<'_> {
     }
 
     /// `typedef old NAME;`, `typedef struct NAME {`.
-    fn type_definition(&self, mut cursor: Cursor<'_>) -> Option<Definition> {
+    fn type_definition(&self, mut cursor: Cursor<'_>) -> Option<DefinedName> {
         cursor.skip_spaces();
         let rest = cursor.rest().trim_end();
         for word in ["struct ", "union ", "enum "] {
@@ -295,7 +300,7 @@ impl Line<'_> {
 }
 
 /// `#define NAME`.
-fn macro_definition(mut cursor: Cursor<'_>) -> Option<Definition> {
+fn macro_definition(mut cursor: Cursor<'_>) -> Option<DefinedName> {
     cursor.skip_byte(b'#');
     cursor.skip_spaces();
     if cursor.word()? != "define" {
@@ -304,11 +309,11 @@ fn macro_definition(mut cursor: Cursor<'_>) -> Option<Definition> {
     cursor.skip_spaces();
     let start = cursor.at();
     cursor.word()?;
-    Some(Definition { start, end: cursor.at(), strength: Strength::Whole, is_member: false })
+    Some(DefinedName { start, end: cursor.at(), strength: Strength::Whole, is_member: false })
 }
 
 /// `} NAME;` ends a type definition in C.
-fn closed_type(mut cursor: Cursor<'_>, indent: usize, family: Family) -> Option<Definition> {
+fn closed_type(mut cursor: Cursor<'_>, indent: usize, family: Family) -> Option<DefinedName> {
     if family != Family::C || indent > 0 {
         return None;
     }
@@ -318,11 +323,11 @@ fn closed_type(mut cursor: Cursor<'_>, indent: usize, family: Family) -> Option<
     cursor.word()?;
     let end = cursor.at();
     let closes = matches!(cursor.peek(), Some(b';' | b','));
-    closes.then_some(Definition { start, end, strength: Strength::Whole, is_member: false })
+    closes.then_some(DefinedName { start, end, strength: Strength::Whole, is_member: false })
 }
 
 /// `(defn NAME`, `(define (NAME x)`.
-fn in_parentheses(mut cursor: Cursor<'_>) -> Option<Definition> {
+fn in_parentheses(mut cursor: Cursor<'_>) -> Option<DefinedName> {
     cursor.skip_byte(b'(');
     if !cursor.word()?.starts_with("def") {
         return None;
@@ -331,7 +336,7 @@ fn in_parentheses(mut cursor: Cursor<'_>) -> Option<Definition> {
     cursor.skip_byte(b'(');
     let start = cursor.at();
     cursor.word()?;
-    Some(Definition { start, end: cursor.at(), strength: Strength::Whole, is_member: false })
+    Some(DefinedName { start, end: cursor.at(), strength: Strength::Whole, is_member: false })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use model::{IndexKind, Ranked};
 use super::gather::{Counts, Gather, Norm, Scope, Scratch};
 use super::view::{LexicalView, SegmentView};
 use crate::documents::{Admission, Documents};
-use crate::rank::{Candidate, best};
+use crate::rank::{RankedCandidate, best};
 
 /// A question to the lexical index.
 pub struct LexicalQuery<'a> {
@@ -110,10 +110,10 @@ pub(crate) fn search(
     let Scratch { scores, touched, .. } = scratch;
     let best = if postings > dense_from {
         let all = scores[..view.entries].iter().enumerate().filter(|(_, score)| **score > 0.0);
-        let all = all.map(|(entry, score)| Candidate { score: *score, row: entry as u32 });
+        let all = all.map(|(entry, score)| RankedCandidate { score: *score, row: entry as u32 });
         best(all, query.limit, documents, |row| place.of(row))
     } else {
-        let all = touched.iter().map(|&entry| Candidate { score: scores[entry as usize], row: entry });
+        let all = touched.iter().map(|&entry| RankedCandidate { score: scores[entry as usize], row: entry });
         best(all, query.limit, documents, |row| place.of(row))
     };
     found.hits = best

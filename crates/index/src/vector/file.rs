@@ -271,7 +271,7 @@ pub(super) fn decode(bytes: &[u8], expected: &Expected, verify: bool) -> Result<
         return Err(Damage::Corrupt("a block is damaged"));
     }
     let (rows, superseded) = (u32_at(bytes, 4) as usize, u32_at(bytes, 8) as usize);
-    let layout = Layout::new(rows, superseded, expected).ok_or(Damage::Corrupt("a block is damaged"))?;
+    let layout = FileLayout::new(rows, superseded, expected).ok_or(Damage::Corrupt("a block is damaged"))?;
     if layout.length > bytes.len() || u64_at(bytes, 24) != layout.length as u64 {
         return Err(Damage::Corrupt("a block has another length than it says"));
     }
@@ -296,7 +296,7 @@ pub(super) fn decode(bytes: &[u8], expected: &Expected, verify: bool) -> Result<
 }
 
 /// Where the parts of a block lie.
-struct Layout {
+struct FileLayout {
     docs: usize,
     ordinals: usize,
     scales: usize,
@@ -305,8 +305,8 @@ struct Layout {
     length: usize,
 }
 
-impl Layout {
-    fn new(rows: usize, superseded: usize, expected: &Expected) -> Option<Layout> {
+impl FileLayout {
+    fn new(rows: usize, superseded: usize, expected: &Expected) -> Option<FileLayout> {
         let docs = BLOCK_HEADER_BYTES + rows * 8;
         let ordinals = docs + rows * 4;
         let scales = ordinals + rows * 4;
@@ -315,14 +315,14 @@ impl Layout {
         let vectors = (superseded_at + superseded * 4).next_multiple_of(ALIGNMENT);
         let length = vectors.checked_add(rows.checked_mul(stride(expected.dimensions))?)?;
         let length = length.next_multiple_of(ALIGNMENT);
-        Some(Layout { docs, ordinals, scales, superseded: superseded_at, vectors, length })
+        Some(FileLayout { docs, ordinals, scales, superseded: superseded_at, vectors, length })
     }
 }
 
 fn encode(rows: &Rows, generation: u64, expected: &Expected) -> Vec<u8> {
     let count = rows.labels.len();
     let layout =
-        Layout::new(count, rows.superseded.len(), expected).expect("rows that are in memory have a size");
+        FileLayout::new(count, rows.superseded.len(), expected).expect("rows that are in memory have a size");
     let mut block = Vec::with_capacity(layout.length);
     block.extend_from_slice(&BLOCK_MAGIC.to_le_bytes());
     block.extend_from_slice(&(count as u32).to_le_bytes());

@@ -27,14 +27,14 @@ pub(crate) fn quantize(vector: &[f32], stride: usize, out: &mut Vec<u8>) -> f32 
 }
 
 /// A query in 16 bits a number, or less where so many dimensions could overflow the sum.
-pub(crate) struct Query {
+pub(crate) struct QuantizedQuery {
     pub(crate) numbers: Vec<i16>,
     pub(crate) scale: f64,
 }
 
-impl Query {
+impl QuantizedQuery {
     /// None for a vector without direction.
-    pub(crate) fn new(vector: &[f32], stride: usize) -> Option<Query> {
+    pub(crate) fn new(vector: &[f32], stride: usize) -> Option<QuantizedQuery> {
         let (unit, largest) = unit(vector);
         let largest = largest?;
         // Even if all products were as large as they can be, their sum would fit into 31 bits.
@@ -42,7 +42,7 @@ impl Query {
         let factor = limit / largest;
         let mut numbers: Vec<i16> = unit.map(|value| (value * factor).round() as i16).collect();
         numbers.resize(stride, 0);
-        Some(Query { numbers, scale: largest / limit })
+        Some(QuantizedQuery { numbers, scale: largest / limit })
     }
 }
 
@@ -56,7 +56,7 @@ fn unit(vector: &[f32]) -> (impl Iterator<Item = f64> + '_, Option<f64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, quantize, stride};
+    use super::{QuantizedQuery, quantize, stride};
     use crate::vector::dot::fastest;
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
             let (a, b) = (vector(seed), vector(seed + 1));
             let mut bytes = Vec::new();
             let scale = quantize(&b, stride, &mut bytes);
-            let query = Query::new(&a, stride).unwrap();
+            let query = QuantizedQuery::new(&a, stride).unwrap();
             let got = f64::from(fastest()(&query.numbers, &bytes)) * query.scale * f64::from(scale);
             assert!((got - f64::from(cosine(&a, &b))).abs() < 0.01, "{got}");
         }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(quantize(&[0.0; 7], 32, &mut bytes), 0.0);
         assert_eq!(quantize(&[f32::NAN, 1.0], 32, &mut bytes), 0.0);
         assert_eq!(bytes.len(), 64);
-        assert!(Query::new(&[0.0; 7], 32).is_none());
-        assert!(Query::new(&[f32::INFINITY; 7], 32).is_none());
+        assert!(QuantizedQuery::new(&[0.0; 7], 32).is_none());
+        assert!(QuantizedQuery::new(&[f32::INFINITY; 7], 32).is_none());
     }
 }

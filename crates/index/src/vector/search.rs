@@ -10,12 +10,12 @@ use model::{ChunkId, Ranked};
 
 use super::dot::{Dot, fastest};
 use super::labels::Labels;
-use super::quantize::{Query, stride};
-use super::sketch::{Outline, bound_below, level};
+use super::quantize::{QuantizedQuery, stride};
+use super::sketch::{SketchOutline, bound_below, level};
 use super::view::{Block, VectorView};
 use crate::documents::{Admission, Documents};
 use crate::ids::IdSet;
-use crate::rank::{Candidate, Race, Score, best};
+use crate::rank::{Race, RankedCandidate, Score, best};
 
 /// From so many live rows on, rows are sifted.
 ///
@@ -94,7 +94,7 @@ impl VectorView {
         if query.len() != self.dimensions || (limit == 0 && also.is_empty()) {
             return Vec::new();
         }
-        let Some(query) = Query::new(query, stride(self.dimensions)) else { return Vec::new() };
+        let Some(query) = QuantizedQuery::new(query, stride(self.dimensions)) else { return Vec::new() };
         let mut search = Search { view: self, query, dot: fastest(), admission };
         let candidates = if is_large { search.sift(limit) } else { search.scan(limit) };
         let asked = search.ask(also);
@@ -102,7 +102,7 @@ impl VectorView {
             let (block, row) = self.locate(row);
             (block.data.docs[row], block.data.ordinals[row])
         };
-        let ranked = |candidate: Candidate| {
+        let ranked = |candidate: RankedCandidate| {
             let (block, row) = self.locate(candidate.row);
             Ranked {
                 chunk: ChunkId(block.labels[row]),
@@ -125,14 +125,14 @@ impl VectorView {
 
 struct Search<'a> {
     view: &'a VectorView,
-    query: Query,
+    query: QuantizedQuery,
     dot: Dot,
     admission: Option<Admission<'a>>,
 }
 
 impl Search<'_> {
     /// Of all rows those that can be among the best.
-    fn scan(&mut self, limit: usize) -> Vec<Candidate> {
+    fn scan(&mut self, limit: usize) -> Vec<RankedCandidate> {
         if limit == 0 {
             return Vec::new();
         }
@@ -148,7 +148,7 @@ impl Search<'_> {
     }
 
     /// The rows that have these labels.
-    fn ask(&mut self, also: &IdSet) -> Vec<Candidate> {
+    fn ask(&mut self, also: &IdSet) -> Vec<RankedCandidate> {
         if also.is_empty() {
             return Vec::new();
         }
@@ -176,14 +176,14 @@ impl Search<'_> {
     /// score of the last row that is wanted.
     ///
     /// A filter loses nothing that a search without it finds: it can only lower that score, so that more is visited.
-    fn sift(&mut self, limit: usize) -> Vec<Candidate> {
+    fn sift(&mut self, limit: usize) -> Vec<RankedCandidate> {
         if limit == 0 {
             return Vec::new();
         }
         if let Some(few) = self.few() {
             return few;
         }
-        let outline = Outline::new(&self.query, self.view.dimensions);
+        let outline = SketchOutline::new(&self.query, self.view.dimensions);
         let mut levels = Vec::with_capacity(self.view.rows as usize);
         for block in &self.view.blocks {
             outline.levels(self.view.sketch(block), &mut levels);
@@ -237,7 +237,7 @@ impl Search<'_> {
     }
 
     /// All rows that the filter admits, if they are few.
-    fn few(&mut self) -> Option<Vec<Candidate>> {
+    fn few(&mut self) -> Option<Vec<RankedCandidate>> {
         self.admission.as_ref()?;
         let many = self.view.live / FEW_ADMITTED;
         let mut rows = Vec::new();
@@ -259,10 +259,10 @@ impl Search<'_> {
             && self.admission.as_mut().is_none_or(|admission| admission.admits(block.data.docs[row]))
     }
 
-    fn candidate(&self, block: &Block, row: usize) -> Candidate {
+    fn candidate(&self, block: &Block, row: usize) -> RankedCandidate {
         let product = f64::from((self.dot)(&self.query.numbers, self.view.vector(block, row)));
         let score = (product * self.query.scale * f64::from(block.data.scales[row])) as f32;
-        Candidate { score, row: block.first + row as u32 }
+        RankedCandidate { score, row: block.first + row as u32 }
     }
 }
 
@@ -484,7 +484,7 @@ mod tests {
         let looked_at: usize = questions
             .iter()
             .map(|question| {
-                let query = Query::new(question, stride(DIMENSIONS)).unwrap();
+                let query = QuantizedQuery::new(question, stride(DIMENSIONS)).unwrap();
                 Search { view, query, dot: fastest(), admission: None }.sift(10).len()
             })
             .sum();

@@ -10,7 +10,7 @@
 //! A sketch depends on nothing but its vector. There is nothing to train, to store or to repair: it is made when
 //! a block is first searched, in about the time of one scan, and shared by all views of the block.
 
-use super::quantize::Query;
+use super::quantize::QuantizedQuery;
 
 /// Rows whose signs lie together, so that one instruction looks at all of them.
 const TILE: usize = 32;
@@ -93,7 +93,7 @@ fn stretch_of(vector: &[u8], dimensions: usize) -> f32 {
 }
 
 /// A query, prepared for being compared with signs.
-pub(super) struct Outline {
+pub(super) struct SketchOutline {
     /// For each four numbers of the query, what each of the sixteen patterns of signs adds to the sum.
     tables: Vec<[u8; 16]>,
     /// What a sum of the tables stands for: it, times the factor, less the offset, is the estimate of a row
@@ -106,10 +106,10 @@ pub(super) struct Outline {
 }
 
 /// Fills in the levels of the rows of a sketch.
-type Fill = fn(&Outline, &Sketch, &mut [u8]);
+type Fill = fn(&SketchOutline, &Sketch, &mut [u8]);
 
-impl Outline {
-    pub(super) fn new(query: &Query, dimensions: usize) -> Outline {
+impl SketchOutline {
+    pub(super) fn new(query: &QuantizedQuery, dimensions: usize) -> SketchOutline {
         let fours = || query.numbers.chunks_exact(4);
         let weight = |four: &[i16]| four.iter().map(|number| u32::from(number.unsigned_abs())).sum::<u32>();
         let heaviest = fours().map(weight).max().unwrap_or(0).max(1);
@@ -127,7 +127,7 @@ impl Outline {
             fours().map(|four| std::array::from_fn(|pattern| entry(four, pattern))).collect();
         let unit = query.scale as f32 / (dimensions as f32).sqrt();
         let weights: u32 = fours().map(weight).sum();
-        Outline {
+        SketchOutline {
             factor: step * unit,
             offset: weights as f32 * unit,
             tables,
@@ -186,7 +186,7 @@ fn fastest() -> Fill {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn fill_avx2(outline: &Outline, sketch: &Sketch, levels: &mut [u8]) {
+fn fill_avx2(outline: &SketchOutline, sketch: &Sketch, levels: &mut [u8]) {
     outline.fill(sketch, levels, |signs, tables| avx2(signs, tables));
 }
 
@@ -290,10 +290,10 @@ mod tests {
             for row in &rows {
                 scales.push(quantize(row, stride, &mut bytes));
             }
-            let Some(query) = Query::new(&query, stride) else { return Ok(()) };
+            let Some(query) = QuantizedQuery::new(&query, stride) else { return Ok(()) };
             let sketch = Sketch::new(&bytes, 200, stride);
             let mut levels = vec![7; 3];
-            Outline::new(&query, 200).levels(&sketch, &mut levels);
+            SketchOutline::new(&query, 200).levels(&sketch, &mut levels);
             prop_assert_eq!(levels.len(), 3 + rows.len());
             let mut above = 0;
             for ((vector, scale), of_row) in bytes.chunks(stride).zip(scales).zip(&levels[3..]) {
@@ -314,9 +314,9 @@ mod tests {
             quantize(&one, stride(dimensions), &mut bytes);
             let opposite: Vec<u8> = bytes.iter().map(|byte| (*byte as i8).wrapping_neg() as u8).collect();
             bytes.extend(opposite);
-            let query = Query::new(&one, stride(dimensions)).unwrap();
+            let query = QuantizedQuery::new(&one, stride(dimensions)).unwrap();
             let mut levels = Vec::new();
-            Outline::new(&query, dimensions)
+            SketchOutline::new(&query, dimensions)
                 .levels(&Sketch::new(&bytes, dimensions, stride(dimensions)), &mut levels);
             // Equal to its signs, so that the bound is the cosine.
             assert!(levels[0].abs_diff(level(1.0)) <= 2, "{levels:?}");

@@ -81,7 +81,7 @@ impl DocumentReader for InProcess {
 
 /// What a file is to the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileKind {
+pub enum ContentKind {
     /// Its bytes are the text.
     Text(DocType),
     /// Its text has to be extracted, and is cited by its own pages, times or lines.
@@ -91,50 +91,55 @@ pub enum FileKind {
     Other(DocType),
 }
 
-impl FileKind {
+impl ContentKind {
     /// By the name and the content; by the first bytes alone it is a guess that decides how much to read.
-    pub fn of(path: &RelPath, bytes: &[u8]) -> FileKind {
+    pub fn of(path: &RelPath, bytes: &[u8]) -> ContentKind {
         let head = &bytes[..bytes.len().min(discover::HEAD_BYTES)];
         let classified = discover::classify(path, head);
-        let plain =
-            if classified.is_textual() { FileKind::Text(classified) } else { FileKind::Other(classified) };
+        let plain = if classified.is_textual() {
+            ContentKind::Text(classified)
+        } else {
+            ContentKind::Other(classified)
+        };
         let name = path.file_name();
         let named = Format::from_name(name);
         let Some(format) = extract::sniff(name, bytes) else { return plain };
         match format {
             // The parts that tell may come later, or may be missing: then its own reader says so.
             Format::Zip => match named.filter(|named| document_type(*named).is_some() && named.is_zipped()) {
-                Some(named) => FileKind::Document(named, document_type(named).unwrap_or(classified)),
+                Some(named) => ContentKind::Document(named, document_type(named).unwrap_or(classified)),
                 None if classified == DocType::Archive && archive::is_called_one(name) => {
-                    FileKind::Archive(format)
+                    ContentKind::Archive(format)
                 }
                 None => plain,
             },
             Format::Tar | Format::TarGz | Format::TarZst => match classified {
-                DocType::Archive if archive::is_called_one(name) => FileKind::Archive(format),
+                DocType::Archive if archive::is_called_one(name) => ContentKind::Archive(format),
                 _ => plain,
             },
             // Templates and fragments are source; a page is read for its text.
             Format::Html if named == Some(Format::Html) => match plain {
-                FileKind::Text(doc_type) if extract::is_page(bytes) => FileKind::Document(format, doc_type),
+                ContentKind::Text(doc_type) if extract::is_page(bytes) => {
+                    ContentKind::Document(format, doc_type)
+                }
                 _ => plain,
             },
-            Format::Html => FileKind::Document(format, DocType::Html),
+            Format::Html => ContentKind::Document(format, DocType::Html),
             // Named so and text inside: else the name is wrong.
             Format::Eml | Format::Mbox | Format::Ipynb | Format::Srt | Format::Vtt => match plain {
-                FileKind::Text(doc_type) => FileKind::Document(format, doc_type),
+                ContentKind::Text(doc_type) => ContentKind::Document(format, doc_type),
                 _ => plain,
             },
-            other => document_type(other).map_or(plain, |doc_type| FileKind::Document(other, doc_type)),
+            other => document_type(other).map_or(plain, |doc_type| ContentKind::Document(other, doc_type)),
         }
     }
 
     pub fn doc_type(self) -> DocType {
         match self {
-            FileKind::Text(doc_type) | FileKind::Document(_, doc_type) | FileKind::Other(doc_type) => {
-                doc_type
-            }
-            FileKind::Archive(_) => DocType::Archive,
+            ContentKind::Text(doc_type)
+            | ContentKind::Document(_, doc_type)
+            | ContentKind::Other(doc_type) => doc_type,
+            ContentKind::Archive(_) => DocType::Archive,
         }
     }
 }
@@ -179,14 +184,14 @@ impl Extractor<'_> {
     pub fn text(
         self,
         path: &RelPath,
-        kind: FileKind,
+        kind: ContentKind,
         bytes: Vec<u8>,
         content_hash: &ContentHash,
     ) -> Result<DocumentText, SkipReason> {
         let doc_type = kind.doc_type();
         match kind {
-            FileKind::Text(_) => {}
-            FileKind::Document(format, _) => {
+            ContentKind::Text(_) => {}
+            ContentKind::Document(format, _) => {
                 let producer = extracted::producer(format, path);
                 if let Some(extraction) = self.kept(content_hash, &producer) {
                     return Ok(of_extraction(doc_type, extraction, producer));
@@ -202,7 +207,7 @@ impl Extractor<'_> {
                     Some(reason) => return Err(reason),
                 }
             }
-            FileKind::Archive(_) | FileKind::Other(_) => return Err(unread(path, doc_type)),
+            ContentKind::Archive(_) | ContentKind::Other(_) => return Err(unread(path, doc_type)),
         }
         match extract::raw_text(bytes) {
             Extracted::Skip(reason) => Err(reason),
@@ -280,25 +285,25 @@ mod tests {
         let words = "The keeper of the lighthouse writes a line each night. ".repeat(12);
         let page = format!("<!DOCTYPE html><html><body><p>{words}</p></body></html>");
         for (name, bytes, kind) in [
-            ("a.html", page.as_str(), FileKind::Document(Format::Html, DocType::Html)),
-            ("a.html", "<p>{{ title }}</p>", FileKind::Text(DocType::Html)),
-            ("a.xls", "<html><table><td>1</table>", FileKind::Document(Format::Html, DocType::Html)),
-            ("a.eml", "Subject: x\n\ny", FileKind::Document(Format::Eml, DocType::Text)),
-            ("a.eml", "\0\0\0\u{1}", FileKind::Other(DocType::BinaryIgnored)),
-            ("a.ipynb", "{}", FileKind::Document(Format::Ipynb, DocType::Data)),
-            ("a.srt", "1\n", FileKind::Document(Format::Srt, DocType::Text)),
-            ("a.csv", "a,b\n", FileKind::Text(DocType::Data)),
-            ("a.md", "# a", FileKind::Text(DocType::Md)),
-            ("a.rs", "fn a() {}", FileKind::Text(DocType::Code)),
-            ("a.pdf", "%PDF-1.4", FileKind::Document(Format::Pdf, DocType::Pdf)),
-            ("a.txt", "%PDF-1.4\n%\u{e9}", FileKind::Document(Format::Pdf, DocType::Pdf)),
+            ("a.html", page.as_str(), ContentKind::Document(Format::Html, DocType::Html)),
+            ("a.html", "<p>{{ title }}</p>", ContentKind::Text(DocType::Html)),
+            ("a.xls", "<html><table><td>1</table>", ContentKind::Document(Format::Html, DocType::Html)),
+            ("a.eml", "Subject: x\n\ny", ContentKind::Document(Format::Eml, DocType::Text)),
+            ("a.eml", "\0\0\0\u{1}", ContentKind::Other(DocType::BinaryIgnored)),
+            ("a.ipynb", "{}", ContentKind::Document(Format::Ipynb, DocType::Data)),
+            ("a.srt", "1\n", ContentKind::Document(Format::Srt, DocType::Text)),
+            ("a.csv", "a,b\n", ContentKind::Text(DocType::Data)),
+            ("a.md", "# a", ContentKind::Text(DocType::Md)),
+            ("a.rs", "fn a() {}", ContentKind::Text(DocType::Code)),
+            ("a.pdf", "%PDF-1.4", ContentKind::Document(Format::Pdf, DocType::Pdf)),
+            ("a.txt", "%PDF-1.4\n%\u{e9}", ContentKind::Document(Format::Pdf, DocType::Pdf)),
             // The head of a large document may not reach the part that tells what it is.
-            ("a.docx", "PK\u{3}\u{4}\u{14}", FileKind::Document(Format::Docx, DocType::Text)),
-            ("a.zip", "PK\u{3}\u{4}\u{14}", FileKind::Archive(Format::Zip)),
-            ("a.jar", "PK\u{3}\u{4}\u{14}", FileKind::Other(DocType::Archive)),
+            ("a.docx", "PK\u{3}\u{4}\u{14}", ContentKind::Document(Format::Docx, DocType::Text)),
+            ("a.zip", "PK\u{3}\u{4}\u{14}", ContentKind::Archive(Format::Zip)),
+            ("a.jar", "PK\u{3}\u{4}\u{14}", ContentKind::Other(DocType::Archive)),
         ] {
             let path = RelPath::parse(name).unwrap();
-            assert_eq!(FileKind::of(&path, bytes.as_bytes()), kind, "{name} {bytes}");
+            assert_eq!(ContentKind::of(&path, bytes.as_bytes()), kind, "{name} {bytes}");
         }
     }
 
@@ -307,7 +312,7 @@ mod tests {
         let extractor = Extractor { reader: &InProcess::default(), kept: None };
         for (name, bytes) in [("a.srt", "no times here"), ("a.ipynb", "{\"cells\": "), ("b.ipynb", "{}")] {
             let path = RelPath::parse(name).unwrap();
-            let kind = FileKind::of(&path, bytes.as_bytes());
+            let kind = ContentKind::of(&path, bytes.as_bytes());
             let hash = ContentHash([0; 32]);
             let read = extractor.text(&path, kind, bytes.as_bytes().to_vec(), &hash).unwrap();
             assert_eq!((read.text.as_str(), read.extraction.is_none()), (bytes, true), "{name}");

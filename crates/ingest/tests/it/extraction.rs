@@ -1,6 +1,6 @@
 //! A document is extracted once: what was extracted is found again by its content, and gives the same text.
 
-use ingest::{Extractor, FileKind};
+use ingest::{ContentKind, Extractor};
 use model::{ContentHash, IndexMode, RelPath};
 use testkit::build::{epub, paragraphs, rows, slides, text_pages};
 
@@ -48,7 +48,7 @@ fn what_was_kept_is_what_would_be_extracted() {
     assert_eq!(world.extracted(), 9);
     for (name, bytes) in documents() {
         let path = RelPath::parse(name).unwrap();
-        let kind = FileKind::of(&path, &bytes);
+        let kind = ContentKind::of(&path, &bytes);
         let text = |kept| {
             let extractor = Extractor { reader: &*world.reader, kept };
             extractor.text(&path, kind, bytes.clone(), &hash(&bytes)).unwrap()
@@ -89,7 +89,7 @@ fn another_content_is_extracted_anew() {
     let path = RelPath::parse("a.docx").unwrap();
     let bytes = paragraphs(&["The ibis stands in the reeds."]);
     let extractor = Extractor { reader: &*world.reader, kept: Some(&*world.index) };
-    let text = extractor.text(&path, FileKind::of(&path, &bytes), bytes.clone(), &hash(&bytes)).unwrap();
+    let text = extractor.text(&path, ContentKind::of(&path, &bytes), bytes.clone(), &hash(&bytes)).unwrap();
     assert!(text.text.contains("ibis"), "{}", text.text);
     assert_eq!(world.extracted(), 0);
 }

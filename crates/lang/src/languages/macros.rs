@@ -22,7 +22,7 @@ pub(super) fn find(source: &str) -> Vec<Range<usize>> {
         let kind = words.kind(at);
         if kind == Kind::Word && is_mostly_capitals(words.text(at)) {
             let after = words.after_arguments(at);
-            let place = Place { words: &words, at, after, before: &before, callee };
+            let place = MacroPlace { words: &words, at, after, before: &before, callee };
             if place.is_around_return_type() {
                 // The type stays, and with it the parts of the macro around it.
                 let (open, close) = (words.tokens[at + 1], words.tokens[after - 1]);
@@ -101,7 +101,7 @@ fn is_qualifier(word: &str) -> bool {
 }
 
 /// A macro's name and what stands around it.
-struct Place<'w> {
+struct MacroPlace<'w> {
     words: &'w Words<'w>,
     at: usize,
     /// The first token behind the name and its arguments.
@@ -111,7 +111,7 @@ struct Place<'w> {
     callee: Option<usize>,
 }
 
-impl Place<'_> {
+impl MacroPlace<'_> {
     fn is_macro(&self) -> bool {
         let previous = self.before.last().map(|at| (self.words.kind(*at), self.words.text(*at)));
         let next = self.words.kind(self.after);

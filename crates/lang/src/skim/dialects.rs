@@ -69,7 +69,7 @@ impl<'s> Skimmer<'s> {
                     self.declares();
                 }
                 "import" | "require" | "prototype" => self.declares(),
-                "function" if self.names(self.head.last) != Named::No => self.declares(),
+                "function" if self.names(self.head.last) != NamedToken::No => self.declares(),
                 "function" => self.awaits_name = true,
                 "interface" | "type" | "enum" | "namespace" | "module" | "abstract"
                     if self.dialect == Dialect::TypeScript =>
@@ -83,22 +83,22 @@ impl<'s> Skimmer<'s> {
     }
 
     /// Whether a function after these tokens has a name from them.
-    fn names(&self, last: [Token<'s>; 4]) -> Named {
+    fn names(&self, last: [Token<'s>; 4]) -> NamedToken {
         let mut last = last;
         if last[0] == Token::Word("async") {
             last = [last[1], last[2], last[3], Token::Start];
         }
         match last {
-            [Token::Word("default"), ..] => Named::Yes,
-            [Token::Sign(b'='), Token::Word(_), ..] if self.is_outside_groups() => Named::Yes,
+            [Token::Word("default"), ..] => NamedToken::Yes,
+            [Token::Sign(b'='), Token::Word(_), ..] if self.is_outside_groups() => NamedToken::Yes,
             // `{ name: function`, but not `a ? b : function`.
             [Token::Sign(b':'), Token::Word(_) | Token::Text, Token::Start | Token::Sign(b','), _] => {
-                Named::Yes
+                NamedToken::Yes
             }
             [Token::Sign(b'=' | b':' | b'>'), ..] | [Token::Sign(b'('), Token::Sign(b'='), ..] => {
-                Named::Perhaps
+                NamedToken::Perhaps
             }
-            _ => Named::No,
+            _ => NamedToken::No,
         }
     }
 
@@ -107,20 +107,20 @@ impl<'s> Skimmer<'s> {
         let named = match self.head.last {
             [Token::Sign(b')'), ..] => self.names(self.head.call),
             // The end of a type, not a parameter.
-            [Token::Word(_), Token::Sign(b'.' | b'|' | b'&'), ..] => Named::Perhaps,
+            [Token::Word(_), Token::Sign(b'.' | b'|' | b'&'), ..] => NamedToken::Perhaps,
             [Token::Word(_), before @ ..] if !self.head.returns => {
                 self.names([before[0], before[1], before[2], Token::Start])
             }
             // After a type there is no telling.
             _ => match self.names(self.head.call) {
-                Named::No => Named::Perhaps,
+                NamedToken::No => NamedToken::Perhaps,
                 named => named,
             },
         };
-        if named != Named::No {
+        if named != NamedToken::No {
             self.declares();
         }
-        self.push(if named == Named::Yes { Token::Arrow } else { Token::Sign(b'~') });
+        self.push(if named == NamedToken::Yes { Token::Arrow } else { Token::Sign(b'~') });
     }
 
     /// C#: `Type name(…)` before a body inside a function declares another.
@@ -221,7 +221,7 @@ impl<'s> Skimmer<'s> {
         match self.head.call {
             [Token::Word("function"), before @ ..] => {
                 match self.names([before[0], before[1], before[2], Token::Start]) {
-                    Named::Yes => Kind::Function,
+                    NamedToken::Yes => Kind::Function,
                     _ => Kind::Part,
                 }
             }
@@ -236,7 +236,7 @@ impl<'s> Skimmer<'s> {
 }
 
 #[derive(PartialEq)]
-enum Named {
+enum NamedToken {
     Yes,
     No,
     Perhaps,

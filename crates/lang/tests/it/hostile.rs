@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lang::{Language, Limits, Shortfall, parse};
+use lang::{Language, OutlineLimits, Shortfall, parse};
 
 /// Long enough for a debug build on a busy machine, far from endless.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -12,7 +12,7 @@ fn a_hundred_thousand_brackets() {
     for language in Language::ALL {
         for (open, close) in [("(", ")"), ("([{", "}])"), ("{(", "")] {
             let source = format!("{}{}\n", open.repeat(100_000), close.repeat(100_000));
-            let parsed = parse(*language, &source, &Limits::default());
+            let parsed = parse(*language, &source, &OutlineLimits::default());
             assert!(matches!(parsed.shortfall, Some(Shortfall::TooNested { .. })), "{language} {open}");
         }
     }
@@ -21,7 +21,7 @@ fn a_hundred_thousand_brackets() {
 /// What the limit on brackets lets through, and nesting by other means, neither overflows the stack nor takes long.
 #[test]
 fn nesting_that_no_bracket_shows() {
-    let limits = Limits { max_time: Duration::from_millis(500), ..Limits::default() };
+    let limits = OutlineLimits { max_time: Duration::from_millis(500), ..OutlineLimits::default() };
     for language in Language::ALL {
         for unit in ["([{", "- ", "not ", "a=", "x?y:", "<div>", "> "] {
             let count = if unit == "([{" { 330 } else { 4000 };
@@ -45,7 +45,7 @@ fn declarations_nested_without_end() {
         (Language::Css, "a{"),
     ] {
         let source = open.repeat(20_000);
-        let limits = Limits { max_time: Duration::from_secs(2), ..Limits::default() };
+        let limits = OutlineLimits { max_time: Duration::from_secs(2), ..OutlineLimits::default() };
         let parsed = parse(language, &source, &limits);
         let longest = parsed.symbols.iter().map(|symbol| symbol.qualified.len()).max().unwrap_or(0);
         assert!(longest < 2000, "{language}: {longest}");
@@ -56,7 +56,7 @@ fn declarations_nested_without_end() {
 #[test]
 fn ten_megabytes_of_minified_javascript() {
     let source = "function a(b){return b?c(b):d[b]}var e=1;".repeat(250_000);
-    let parsed = parse(Language::JavaScript, &source, &Limits::default());
+    let parsed = parse(Language::JavaScript, &source, &OutlineLimits::default());
     assert!(matches!(parsed.shortfall, Some(Shortfall::TooLarge { .. })), "{:?}", parsed.shortfall);
     assert!(parsed.symbols.is_empty());
 }
@@ -65,7 +65,7 @@ fn ten_megabytes_of_minified_javascript() {
 /// minutes.
 #[test]
 fn many_of_the_same_signs() {
-    let limits = Limits { max_references: 0, ..Limits::default() };
+    let limits = OutlineLimits { max_references: 0, ..OutlineLimits::default() };
     let many = |part: &str| part.repeat((1 << 18) / part.len());
     for part in [
         "\n",
@@ -90,7 +90,7 @@ fn many_of_the_same_signs() {
 /// What is open is kept at every `#if`, but not without end: these would be gigabytes.
 #[test]
 fn many_branches_inside_many_blocks() {
-    let limits = Limits { max_references: 0, ..Limits::default() };
+    let limits = OutlineLimits { max_references: 0, ..OutlineLimits::default() };
     for directives in ["#if a\n", "#if a\n#endif\n", "#else\n"] {
         let source = format!("{}\n#if b\n{}", "void f(){".repeat(400), directives.repeat(20_000));
         for language in [Language::C, Language::CSharp] {
@@ -103,14 +103,14 @@ fn many_branches_inside_many_blocks() {
 #[test]
 fn a_minified_script_has_no_outline() {
     let source = "function a(b){return b?c(b):d[b]}var e=1;".repeat(1_000);
-    let minified = parse(Language::JavaScript, &source, &Limits::default());
+    let minified = parse(Language::JavaScript, &source, &OutlineLimits::default());
     assert!(matches!(minified.shortfall, Some(Shortfall::Minified { .. })), "{:?}", minified.shortfall);
     assert!(minified.symbols.is_empty() && minified.references.is_empty());
     let written = source.replace('}', "}\n");
-    let written = parse(Language::JavaScript, &written, &Limits::default());
+    let written = parse(Language::JavaScript, &written, &OutlineLimits::default());
     assert_eq!(written.shortfall, None);
     assert_eq!(written.symbols.len(), 2_000);
-    let short = parse(Language::JavaScript, &source[..8_000], &Limits::default());
+    let short = parse(Language::JavaScript, &source[..8_000], &OutlineLimits::default());
     assert!(!short.symbols.is_empty());
 }
 
@@ -120,8 +120,8 @@ fn ten_megabytes_in_any_language() {
     let source = "a{b:c}/*d*/;(e)=[f]\n".repeat(550_000);
     for language in Language::ALL {
         let started = Instant::now();
-        let parsed = parse(*language, &source, &Limits::default());
-        let expected = Shortfall::TooLarge { bytes: source.len(), limit: Limits::default().max_bytes };
+        let parsed = parse(*language, &source, &OutlineLimits::default());
+        let expected = Shortfall::TooLarge { bytes: source.len(), limit: OutlineLimits::default().max_bytes };
         assert_eq!(parsed.shortfall, Some(expected), "{language}");
         assert!(parsed.symbols.is_empty() && parsed.references.is_empty(), "{language}");
         assert!(started.elapsed() < Duration::from_secs(5), "{language}");
@@ -131,7 +131,7 @@ fn ten_megabytes_in_any_language() {
 /// A thousand blocks in each other by indentation alone, by blanks and by tabs.
 #[test]
 fn deep_indentation() {
-    let limits = Limits { max_time: Duration::from_secs(2), ..Limits::default() };
+    let limits = OutlineLimits { max_time: Duration::from_secs(2), ..OutlineLimits::default() };
     for (language, head) in [
         (Language::Python, "if a:"),
         (Language::Python, "def a():"),
@@ -199,7 +199,7 @@ fn python_nested_by_operators() {
         for size in [100, 3_000, 40_000, 400_000] {
             let source = format!("def f(): pass\nx = {}1\n", unit.repeat(size / unit.len()));
             let started = Instant::now();
-            let parsed = parse(Language::Python, &source, &Limits::default());
+            let parsed = parse(Language::Python, &source, &OutlineLimits::default());
             assert!(started.elapsed() < PATIENCE, "{unit} {size}");
             assert_eq!(parsed.symbols.is_empty(), parsed.shortfall.is_some_and(|s| s.is_total()), "{unit}");
         }
@@ -217,7 +217,7 @@ fn python_has_no_hundred_levels() {
         }
         source.push_str(&" ".repeat(levels));
         source.push_str("pass\n");
-        let parsed = parse(Language::Python, &source, &Limits::default());
+        let parsed = parse(Language::Python, &source, &OutlineLimits::default());
         assert_eq!(parsed.symbols.len(), symbols, "{levels}");
     }
 }
@@ -225,7 +225,7 @@ fn python_has_no_hundred_levels() {
 #[test]
 fn a_megabyte_on_one_line_is_read() {
     let source = "function a(b){return b?c(b):d[b]}var e=1;".repeat(25_000);
-    let parsed = parse(Language::TypeScript, &source, &Limits::default());
+    let parsed = parse(Language::TypeScript, &source, &OutlineLimits::default());
     assert_eq!(
         parsed.shortfall.as_ref().map(|s| s.is_total()),
         None.or(Some(false)).filter(|_| parsed.shortfall.is_some())
@@ -241,17 +241,17 @@ fn nul_bytes_and_mojibake() {
     let nul = "fn a() {}\0\0\nfn b() {}\n\0";
     for language in Language::ALL {
         for source in [latin_1.as_str(), replaced.as_str(), nul, "\u{feff}x", "\0"] {
-            parse(*language, source, &Limits::default());
+            parse(*language, source, &OutlineLimits::default());
         }
     }
     for source in ["def a(): pass\n\0", "\0def a(): pass\n", "def a(): '\0'\n"] {
-        let parsed = parse(Language::Python, source, &Limits::default());
+        let parsed = parse(Language::Python, source, &OutlineLimits::default());
         assert!(parsed.symbols.is_empty(), "{source:?}");
         assert_eq!(parsed.shortfall.as_ref().map(Shortfall::code), Some("SYNTAX_ERROR"), "{source:?}");
     }
-    let parsed = parse(Language::Python, &latin_1, &Limits::default());
+    let parsed = parse(Language::Python, &latin_1, &OutlineLimits::default());
     assert_eq!(parsed.symbols.first().map(|symbol| symbol.name.as_str()), Some("fé"));
-    let parsed = parse(Language::Rust, nul, &Limits::default());
+    let parsed = parse(Language::Rust, nul, &OutlineLimits::default());
     assert!(parsed.symbols.iter().any(|symbol| symbol.name == "a"), "{:?}", parsed.symbols);
 }
 
@@ -264,7 +264,7 @@ fn a_megabyte_of_names() {
         (Language::Ruby, "a\n".repeat(500_000)),
         (Language::C, "int a=".to_owned() + &"b|".repeat(500_000) + "b;"),
     ] {
-        let limits = Limits { max_time: Duration::from_secs(5), ..Limits::default() };
+        let limits = OutlineLimits { max_time: Duration::from_secs(5), ..OutlineLimits::default() };
         let started = Instant::now();
         let parsed = parse(language, &source, &limits);
         assert!(started.elapsed() < PATIENCE, "{language}");
@@ -276,7 +276,7 @@ fn a_megabyte_of_names() {
 #[test]
 fn the_limit_on_references_is_kept_and_noted() {
     let source = "f();\n".repeat(1000);
-    let limits = Limits { max_references: 10, ..Limits::default() };
+    let limits = OutlineLimits { max_references: 10, ..OutlineLimits::default() };
     let parsed = parse(Language::JavaScript, &source, &limits);
     assert_eq!(parsed.references.len(), 10);
     assert_eq!(parsed.shortfall, Some(Shortfall::TooMany { what: "references", limit: 10 }));
@@ -284,6 +284,6 @@ fn the_limit_on_references_is_kept_and_noted() {
 
 #[test]
 fn a_declaration_without_a_name_is_none() {
-    let parsed = parse(Language::Haskell, "class );class ;\n---\n", &Limits::default());
+    let parsed = parse(Language::Haskell, "class );class ;\n---\n", &OutlineLimits::default());
     assert!(parsed.symbols.iter().all(|symbol| !symbol.name.is_empty()), "{:?}", parsed.symbols);
 }

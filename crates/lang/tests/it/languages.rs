@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use lang::{Language, Limits, ReferenceKind, parse};
+use lang::{Language, OutlineLimits, ReferenceKind, parse};
 
 /// Symbols, imports and uses as lines.
 fn read(language: Language, source: &str) -> String {
-    let parsed = parse(language, source, &Limits::default());
+    let parsed = parse(language, source, &OutlineLimits::default());
     let mut out = String::new();
     for s in &parsed.symbols {
         let _ = write!(out, "{}-{} {} {} | {}", s.start_line, s.end_line, s.kind, s.qualified, s.signature);
@@ -541,7 +541,7 @@ fn declarations_after_an_error() {
             ["2 A", "5 D"],
         ),
     ] {
-        let parsed = parse(language, source, &Limits::default());
+        let parsed = parse(language, source, &OutlineLimits::default());
         let found: Vec<String> = parsed
             .symbols
             .iter()
@@ -555,7 +555,7 @@ fn declarations_after_an_error() {
 #[test]
 fn an_annotation_class_of_kotlin() {
     let source = "@Target(A.B)\nannotation class Required\n";
-    let parsed = parse(Language::Kotlin, source, &Limits::default());
+    let parsed = parse(Language::Kotlin, source, &OutlineLimits::default());
     let found: Vec<_> =
         parsed.symbols.iter().map(|s| (s.kind.as_str(), s.name.as_str(), s.name_line)).collect();
     assert_eq!(found, [("class", "Required", 2)]);
@@ -563,8 +563,8 @@ fn an_annotation_class_of_kotlin() {
 
 /// Kinds and qualified names, without the trees: `class a.B`.
 fn declared(language: Language, source: &str) -> Vec<String> {
-    let parsed = parse(language, source, &Limits::default());
-    let outline = parse(language, source, &Limits { max_references: 0, ..Limits::default() });
+    let parsed = parse(language, source, &OutlineLimits::default());
+    let outline = parse(language, source, &OutlineLimits { max_references: 0, ..OutlineLimits::default() });
     assert_eq!(outline.symbols, parsed.symbols, "{language}: {source}");
     parsed.symbols.iter().map(|symbol| format!("{} {}", symbol.kind, symbol.qualified)).collect()
 }
@@ -630,7 +630,7 @@ fn macros_between_the_words_of_a_declaration() {
 #[test]
 fn macros_of_a_declaration_are_uses() {
     let source = "class API_EXPORT X {\n  API_EXPORT int a() LOCKS(m);\n};\n";
-    let parsed = parse(Language::Cpp, source, &Limits::default());
+    let parsed = parse(Language::Cpp, source, &OutlineLimits::default());
     let uses: Vec<String> = parsed
         .references
         .iter()

@@ -1,6 +1,6 @@
 //! Which lines belong to a declaration: with the comments, attributes and decorators in front of it.
 
-use lang::{Language, Limits, parse};
+use lang::{Language, OutlineLimits, parse};
 
 #[test]
 fn comments_attributes_and_decorators_belong_to_their_declaration() {
@@ -22,7 +22,7 @@ impl Service {
     fn stop(&self) {}
 }
 ";
-    let parsed = parse(Language::Rust, source, &Limits::default());
+    let parsed = parse(Language::Rust, source, &OutlineLimits::default());
     let rows: Vec<_> = parsed
         .symbols
         .iter()
@@ -48,7 +48,7 @@ fn an_export_or_a_template_is_part_of_what_it_stands_around() {
         (Language::JavaScript, "// a\nexport const a = () => {\n};\n", "1-3 a"),
         (Language::Go, "package p\n\n// A is.\ntype A struct {\n}\n", "3-5 A"),
     ] {
-        let parsed = parse(language, source, &Limits::default());
+        let parsed = parse(language, source, &OutlineLimits::default());
         let row = parsed.symbols.first().map(|s| format!("{}-{} {}", s.lead_line, s.end_line, s.qualified));
         assert_eq!(row.as_deref(), Some(expected), "{language}");
     }

@@ -1,4 +1,4 @@
-use lang::{Language, Limits, parse};
+use lang::{Language, OutlineLimits, parse};
 use proptest::prelude::*;
 
 /// Words that grammars act on, so that random texts get somewhere.
@@ -82,7 +82,7 @@ proptest! {
     #[test]
     fn any_text_in_any_language(source in text(), index in 0..Language::ALL.len()) {
         let language = Language::ALL[index];
-        let limits = Limits::default();
+        let limits = OutlineLimits::default();
         let parsed = parse(language, &source, &limits);
         let lines = source.matches('\n').count() as u32 + 1;
         for symbol in &parsed.symbols {

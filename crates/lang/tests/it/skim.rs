@@ -1,9 +1,9 @@
 //! Without uses, the insides of functions are not parsed; the outline is the same.
 
-use lang::{Language, Limits, Parsed, parse};
+use lang::{Language, OutlineLimits, ParsedSource, parse};
 
-fn outline(language: Language, source: &str) -> Parsed {
-    parse(language, source, &Limits { max_references: 0, ..Limits::default() })
+fn outline(language: Language, source: &str) -> ParsedSource {
+    parse(language, source, &OutlineLimits { max_references: 0, ..OutlineLimits::default() })
 }
 
 /// Each text has what may not be left out, and what has to be understood to find where a function ends.
@@ -21,7 +21,7 @@ fn the_outline_is_the_same_with_and_without_uses() {
         (Language::TypeScript, include_str!("skim/sample.ts")),
     ];
     for (language, source) in cases {
-        let whole = parse(language, source, &Limits::default());
+        let whole = parse(language, source, &OutlineLimits::default());
         let short = outline(language, source);
         assert_eq!(whole.shortfall, None, "{language}");
         assert_eq!(short.symbols, whole.symbols, "{language}");
@@ -36,11 +36,11 @@ fn the_outline_is_the_same_with_and_without_uses() {
 fn an_error_inside_a_function_is_not_seen() {
     let source =
         "void a(int b) {\n    MACRO(b) if else ) (;\n    more of it here;\n}\nint c(void) { return 1; }\n";
-    let names = |parsed: Parsed| parsed.symbols.into_iter().map(|s| s.name).collect::<Vec<_>>();
+    let names = |parsed: ParsedSource| parsed.symbols.into_iter().map(|s| s.name).collect::<Vec<_>>();
     // Brackets that do not match are not understood, and the text is read whole.
     assert!(outline(Language::C, source).shortfall.is_some());
     let source = source.replace(") (", "");
-    assert!(parse(Language::C, &source, &Limits::default()).shortfall.is_some());
+    assert!(parse(Language::C, &source, &OutlineLimits::default()).shortfall.is_some());
     let parsed = outline(Language::C, &source);
     assert_eq!(parsed.shortfall, None);
     assert_eq!(names(parsed), ["a", "c"]);

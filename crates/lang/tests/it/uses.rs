@@ -1,10 +1,10 @@
 //! What is read and written, in each programming language.
 
-use lang::{Language, Limits, ReferenceKind, parse};
+use lang::{Language, OutlineLimits, ReferenceKind, parse};
 
 /// The reads and writes as words: `a` for a read, `a=` for a write, `q.a` for what was reached through `q`.
 fn values(language: Language, source: &str) -> String {
-    let parsed = parse(language, source, &Limits::default());
+    let parsed = parse(language, source, &OutlineLimits::default());
     assert_eq!(parsed.shortfall, None, "{language}: {source}");
     let words: Vec<String> = parsed
         .references
@@ -311,7 +311,7 @@ fn uses_are_in_the_order_of_the_text() {
     let source = "a(b).c(d)[e].f(g, h(i))\n";
     for language in [Language::Python, Language::JavaScript, Language::Rust, Language::Ruby, Language::CSharp]
     {
-        let parsed = parse(language, source, &Limits::default());
+        let parsed = parse(language, source, &OutlineLimits::default());
         let places: Vec<_> = parsed.references.iter().map(|r| (r.line, r.column)).collect();
         assert!(places.is_sorted(), "{language}: {places:?}");
         assert!(places.len() >= 8, "{language}: {places:?}");
@@ -320,7 +320,7 @@ fn uses_are_in_the_order_of_the_text() {
 
 #[test]
 fn no_uses_are_collected_when_none_are_wanted() {
-    let limits = Limits { max_references: 0, ..Limits::default() };
+    let limits = OutlineLimits { max_references: 0, ..OutlineLimits::default() };
     let parsed = parse(Language::Python, "import a\ndef f(): return g(a)\n", &limits);
     assert_eq!((parsed.references.len(), parsed.shortfall), (0, None));
     assert_eq!((parsed.symbols.len(), parsed.imports.len()), (1, 1));

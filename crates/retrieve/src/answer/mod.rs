@@ -123,7 +123,7 @@ const ASKING_WORDS: &[&str] = &[
 ];
 
 /// What an answer is made from.
-pub struct Found<'a> {
+pub struct AnswerSources<'a> {
     /// Best first.
     pub hits: &'a [Hit],
     /// Their whole texts. A hit without its chunk was deleted meanwhile and is passed over.
@@ -133,11 +133,11 @@ pub struct Found<'a> {
 }
 
 /// Answers from what a search found.
-pub fn extractive_answer(question: &str, found: &Found<'_>) -> Answer {
-    let Found { hits, chunks, near } = *found;
+pub fn extractive_answer(question: &str, found: &AnswerSources<'_>) -> Answer {
+    let AnswerSources { hits, chunks, near } = *found;
     let by_id: HashMap<ChunkId, &StoredChunk> = chunks.iter().map(|chunk| (chunk.id, chunk)).collect();
     let asked = Asked::new(question, chunks, near);
-    let passages: Vec<Passage<'_>> =
+    let passages: Vec<AnswerPassage<'_>> =
         hits.iter().filter_map(|hit| asked.best_of(by_id.get(&hit.chunk_id)?, hit)).collect();
     let Some(best) = passages.iter().map(|passage| passage.answers).reduce(f32::max) else {
         return Answer { text: NOTHING_FOUND.to_owned(), citations: Vec::new() };
@@ -179,7 +179,7 @@ pub fn extractive_answer(question: &str, found: &Found<'_>) -> Answer {
 }
 
 /// The best piece of one hit.
-struct Passage<'a> {
+struct AnswerPassage<'a> {
     hit: &'a Hit,
     quote: &'a str,
     /// The header of the table that the row stands in.
@@ -251,7 +251,7 @@ impl Asked {
     }
 
     /// The piece of a chunk that has the most of what is asked for, with what stands around it where it fits.
-    fn best_of<'a>(&self, chunk: &'a StoredChunk, hit: &'a Hit) -> Option<Passage<'a>> {
+    fn best_of<'a>(&self, chunk: &'a StoredChunk, hit: &'a Hit) -> Option<AnswerPassage<'a>> {
         let pieces = pieces(chunk);
         let nearby = self.held_by(&chunk.text);
         let in_path = self.held_by(&chunk.rel_path);
@@ -266,7 +266,7 @@ impl Asked {
                 sum + self.shares[term] * self.certain[term] * counts
             })
         };
-        let mut best: Option<(f32, Passage<'a>)> = None;
+        let mut best: Option<(f32, AnswerPassage<'a>)> = None;
         for (first, piece) in pieces.iter().enumerate() {
             let heading = heading_at(chunk, piece.line);
             let titles: Vec<&str> = heading.titles.iter().map(|(_, title)| title.as_str()).collect();
@@ -304,7 +304,7 @@ impl Asked {
                         .collect::<Vec<_>>()
                         .join(" > ");
                     let columns = heading.columns.clone().filter(|_| piece.kind == Kind::Row);
-                    best = Some((rank, Passage { hit, quote, columns, under, answers }));
+                    best = Some((rank, AnswerPassage { hit, quote, columns, under, answers }));
                 }
             }
         }
@@ -439,7 +439,7 @@ mod tests {
                 pointer: None,
             })
             .collect();
-        extractive_answer(question, &Found { hits: &hits, chunks, near: &|_| Vec::new() })
+        extractive_answer(question, &AnswerSources { hits: &hits, chunks, near: &|_| Vec::new() })
     }
 
     #[test]

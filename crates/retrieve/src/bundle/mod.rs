@@ -96,7 +96,7 @@ pub struct Selection {
     pub score: f32,
     /// The search that found the file best.
     pub source_query: String,
-    pub why: Why,
+    pub why: SelectionReason,
 }
 
 impl Selection {
@@ -107,7 +107,7 @@ impl Selection {
 
 /// What an excerpt has to do with the prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Why {
+pub struct SelectionReason {
     /// The words of the prompt that stand in the excerpt, sorted.
     pub matched_terms: Vec<String>,
     /// The declarations that the excerpt was aligned to: kind and qualified name.
@@ -122,7 +122,7 @@ pub struct Why {
     pub named: bool,
 }
 
-impl Why {
+impl SelectionReason {
     /// The same for a reader.
     pub fn rationale(&self) -> String {
         let mut parts = Vec::new();

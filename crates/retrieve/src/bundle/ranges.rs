@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{Symbol, SymbolKind};
 
-use super::{NamedSymbol, Source, Why};
-use crate::matcher::{Found, Matcher};
+use super::{NamedSymbol, SelectionReason, Source};
+use crate::matcher::{Matcher, WordMatch};
 
 /// A file of so few lines is shown whole.
 const SHORT_FILE: u32 = 24;
@@ -42,7 +42,7 @@ pub(super) struct Range {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) worth: f32,
-    pub(super) why: Why,
+    pub(super) why: SelectionReason,
 }
 
 /// The words of the prompt, and what each is worth.
@@ -66,7 +66,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(text: &str, found: &[Found]) -> Lines {
+    fn new(text: &str, found: &[WordMatch]) -> Lines {
         let body = text.strip_suffix('\n').unwrap_or(text);
         let mut starts = vec![0];
         starts.extend(body.match_indices('\n').map(|(at, _)| at + 1));
@@ -111,7 +111,7 @@ pub(super) fn ranges(
     let all = lines.count();
     if all <= SHORT_FILE.min(longest) {
         let defines = defined(&source.symbols, words);
-        let why = Why { whole_file: true, defines, ..matched(&lines, words, 1, all) };
+        let why = SelectionReason { whole_file: true, defines, ..matched(&lines, words, 1, all) };
         return vec![Range { start: 1, end: all, worth: worth(&lines, words, 1, all), why }];
     }
     let mut members: BTreeMap<&str, u32> = BTreeMap::new();
@@ -158,7 +158,7 @@ pub(super) fn ranges(
 pub(super) fn head(source: &Source, longest: u32) -> Option<Range> {
     let lines = Lines::new(&source.text, &[]);
     let (start, end) = trimmed(&lines, 1, lines.count().min(longest))?;
-    Some(Range { start, end, worth: 0.0, why: Why { named: true, ..Why::default() } })
+    Some(Range { start, end, worth: 0.0, why: SelectionReason { named: true, ..SelectionReason::default() } })
 }
 
 /// Keys of a data file and single elements are too small to be an excerpt.
@@ -213,7 +213,12 @@ fn of_symbol(
     let shortness = (40.0 / (40.0 + length)).sqrt();
     let worth = raw * shortness * if found { 1.3 } else { 1.0 };
     let symbols = vec![(symbol.kind.to_string(), symbol.qualified.clone())];
-    Some(Range { start, end, worth, why: Why { symbols, defines, is_part, named: is_named, ..why } })
+    Some(Range {
+        start,
+        end,
+        worth,
+        why: SelectionReason { symbols, defines, is_part, named: is_named, ..why },
+    })
 }
 
 /// Windows around the matches within the passages.
@@ -276,11 +281,11 @@ fn worth(lines: &Lines, words: &Words<'_>, start: u32, end: u32) -> f32 {
         .fold(0.0, |sum, (term, count)| sum + words.weights[*term] * (1.0 + 0.3 * (*count as f32).ln()))
 }
 
-fn matched(lines: &Lines, words: &Words<'_>, start: u32, end: u32) -> Why {
+fn matched(lines: &Lines, words: &Words<'_>, start: u32, end: u32) -> SelectionReason {
     let mut matched_terms: Vec<String> =
         lines.counts(start, end).keys().map(|term| words.tokens[*term].clone()).collect();
     matched_terms.sort_unstable();
-    Why { matched_terms, ..Why::default() }
+    SelectionReason { matched_terms, ..SelectionReason::default() }
 }
 
 fn defined(symbols: &[Symbol], words: &Words<'_>) -> Vec<String> {

@@ -17,7 +17,7 @@ use model::{ChunkId, Failure, IndexKind, Ranked, Stop};
 
 use crate::feedback;
 use crate::filter::CompiledFilter;
-use crate::matcher::{Found, Matcher};
+use crate::matcher::{Matcher, WordMatch};
 use crate::parse::{Parsed, Term, temper};
 use crate::prescore::{Lead, PreScore, Scale, prescore, shortlist};
 use crate::query_vector::QueryVectors;
@@ -30,7 +30,7 @@ pub struct Candidate {
     pub chunk: StoredChunk,
     pub prescore: PreScore,
     /// Where the query's words stand in its text, found once for all that ask.
-    pub places: Vec<Found>,
+    pub places: Vec<WordMatch>,
     /// Neither its words nor its meaning made it a candidate: it is one only if it holds what was sought.
     pub is_only_sought: bool,
 }

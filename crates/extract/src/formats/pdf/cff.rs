@@ -44,7 +44,7 @@ pub(super) fn encoding(font: &[u8], meter: &Meter) -> Outcome<HashMap<u8, String
 /// Where the tables of the first font are.
 struct Tables<'a> {
     font: &'a [u8],
-    strings: Index<'a>,
+    strings: CffIndex<'a>,
     /// By offset; 0 is the charset that the standard encoding needs.
     charset: usize,
     encoding: usize,
@@ -55,16 +55,16 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn find(font: &'a [u8]) -> Option<Tables<'a>> {
-        let names = Index::at(font, usize::from(*font.get(2)?))?;
-        let dicts = Index::at(font, names.end)?;
-        let strings = Index::at(font, dicts.end)?;
+        let names = CffIndex::at(font, usize::from(*font.get(2)?))?;
+        let dicts = CffIndex::at(font, names.end)?;
+        let strings = CffIndex::at(font, dicts.end)?;
         let mut tables = Tables { font, strings, charset: 0, encoding: 0, glyphs: 0, is_numbered: false };
         for (operator, operand) in operators(dicts.get(0)?) {
             let operand = usize::try_from(operand).unwrap_or(0);
             match operator {
                 15 => tables.charset = operand,
                 16 => tables.encoding = operand,
-                17 => tables.glyphs = Index::at(font, operand)?.count,
+                17 => tables.glyphs = CffIndex::at(font, operand)?.count,
                 0x0C1E => tables.is_numbered = true,
                 _ => {}
             }
@@ -119,7 +119,7 @@ fn charset(table: &[u8], count: usize) -> Vec<usize> {
 }
 
 /// A list of byte strings.
-struct Index<'a> {
+struct CffIndex<'a> {
     count: usize,
     offsets: &'a [u8],
     width: usize,
@@ -129,12 +129,12 @@ struct Index<'a> {
     end: usize,
 }
 
-impl<'a> Index<'a> {
-    fn at(font: &'a [u8], at: usize) -> Option<Index<'a>> {
+impl<'a> CffIndex<'a> {
+    fn at(font: &'a [u8], at: usize) -> Option<CffIndex<'a>> {
         let bytes = font.get(at..)?;
         let count = usize::from(u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]));
         if count == 0 {
-            return Some(Index { count, offsets: &[], width: 1, data: &[], end: at + 2 });
+            return Some(CffIndex { count, offsets: &[], width: 1, data: &[], end: at + 2 });
         }
         let width = usize::from(*bytes.get(2)?);
         if !(1..=4).contains(&width) {
@@ -142,7 +142,7 @@ impl<'a> Index<'a> {
         }
         let length = (count + 1) * width;
         let (offsets, data) = (bytes.get(3..3 + length)?, bytes.get(2 + length..)?);
-        let mut index = Index { count, offsets, width, data, end: 0 };
+        let mut index = CffIndex { count, offsets, width, data, end: 0 };
         index.end = at + 2 + length + index.offset(count)?;
         Some(index)
     }

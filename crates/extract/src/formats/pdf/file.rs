@@ -12,7 +12,7 @@ use crate::limits::Meter;
 use crate::sink::Outcome;
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ObjectPlace {
     At(usize),
     /// In an object stream, so many objects on.
     In(u32, u32),
@@ -21,7 +21,7 @@ enum Place {
 pub(super) struct File<'a> {
     bytes: &'a [u8],
     pub(super) meter: &'a Meter,
-    places: RefCell<HashMap<u32, Place>>,
+    places: RefCell<HashMap<u32, ObjectPlace>>,
     pub(super) trailer: RefCell<Dict>,
     cache: RefCell<HashMap<u32, Rc<Object>>>,
     /// Object streams, unpacked: their objects by number.
@@ -145,12 +145,12 @@ impl<'a> File<'a> {
         for _ in 0..2 {
             let place = self.places.borrow().get(&number).copied();
             match place {
-                Some(Place::At(at)) => {
+                Some(ObjectPlace::At(at)) => {
                     if let Some(object) = self.object_at(at, Some(number))? {
                         return Ok(object);
                     }
                 }
-                Some(Place::In(stream, index)) => {
+                Some(ObjectPlace::In(stream, index)) => {
                     let objects = self.object_stream(stream)?;
                     let given = objects.get(index as usize).filter(|(known, _)| *known == number);
                     let found = given.or_else(|| objects.iter().find(|(known, _)| *known == number));
@@ -258,7 +258,7 @@ impl<'a> File<'a> {
         // An object stream lies in the file itself, or it could lie in itself.
         let at = self.places.borrow().get(&number).copied();
         let mut objects = Vec::new();
-        if let Some(Place::At(at)) = at
+        if let Some(ObjectPlace::At(at)) = at
             && let Some(Object::Stream(stream)) = self.object_at(at, Some(number))?
         {
             objects = self.objects_of(&stream)?;
@@ -350,7 +350,7 @@ impl<'a> File<'a> {
                 if kind == Some(b'n') && at > 0 {
                     self.place(
                         first.saturating_add(index),
-                        Place::At(usize::try_from(at).unwrap_or(usize::MAX)),
+                        ObjectPlace::At(usize::try_from(at).unwrap_or(usize::MAX)),
                     );
                 }
             }
@@ -388,10 +388,10 @@ impl<'a> File<'a> {
                 let (a, b) = (field(*kind..kind + second), field(kind + second..row));
                 let number = pair[0].saturating_add(offset);
                 match first {
-                    1 => self.place(number, Place::At(usize::try_from(a).unwrap_or(usize::MAX))),
+                    1 => self.place(number, ObjectPlace::At(usize::try_from(a).unwrap_or(usize::MAX))),
                     2 => self.place(
                         number,
-                        Place::In(u32::try_from(a).unwrap_or(0), u32::try_from(b).unwrap_or(u32::MAX)),
+                        ObjectPlace::In(u32::try_from(a).unwrap_or(0), u32::try_from(b).unwrap_or(u32::MAX)),
                     ),
                     _ => {}
                 }
@@ -401,7 +401,7 @@ impl<'a> File<'a> {
     }
 
     /// The newest table is read first, so the first place counts.
-    fn place(&self, number: u64, place: Place) {
+    fn place(&self, number: u64, place: ObjectPlace) {
         if let Ok(number) = u32::try_from(number) {
             self.places.borrow_mut().entry(number).or_insert(place);
         }
@@ -414,12 +414,12 @@ impl<'a> File<'a> {
         }
         self.cache.borrow_mut().clear();
         self.packed.borrow_mut().clear();
-        let mut places: HashMap<u32, Place> = HashMap::new();
+        let mut places: HashMap<u32, ObjectPlace> = HashMap::new();
         for at in memchr::memmem::find_iter(self.bytes, b"obj") {
             self.meter.spend(2)?;
             if let Some((number, start)) = self.before_obj(at) {
                 // The last of a number is the newest.
-                places.insert(number, Place::At(start));
+                places.insert(number, ObjectPlace::At(start));
             }
         }
         *self.places.borrow_mut() = places;
@@ -428,8 +428,8 @@ impl<'a> File<'a> {
             let mut starts: Vec<usize> = places
                 .values()
                 .filter_map(|place| match place {
-                    Place::At(at) => Some(*at),
-                    Place::In(..) => None,
+                    ObjectPlace::At(at) => Some(*at),
+                    ObjectPlace::In(..) => None,
                 })
                 .collect();
             starts.sort_unstable();
@@ -450,7 +450,7 @@ impl<'a> File<'a> {
                 if let Some(Object::Stream(stream)) = self.object_at(start, None)? {
                     let objects = self.objects_of(&stream)?;
                     for (index, (number, _)) in objects.iter().enumerate() {
-                        let place = Place::In(stream.number, u32::try_from(index).unwrap_or(u32::MAX));
+                        let place = ObjectPlace::In(stream.number, u32::try_from(index).unwrap_or(u32::MAX));
                         self.places.borrow_mut().entry(*number).or_insert(place);
                     }
                     self.packed.borrow_mut().insert(stream.number, Rc::new(objects));

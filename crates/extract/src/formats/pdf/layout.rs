@@ -44,7 +44,7 @@ pub(super) fn text(shown: &Shown) -> String {
     let is_right_to_left = runs_right_to_left(&shown.text);
     let mut out = String::new();
     for ((_, angle), glyphs) in by_angle {
-        let pieces = pieces(shown, &glyphs, &View::along(angle));
+        let pieces = pieces(shown, &glyphs, &LayoutView::along(angle));
         if pieces.is_empty() {
             continue;
         }
@@ -72,13 +72,13 @@ fn runs_right_to_left(text: &str) -> bool {
 }
 
 /// The page as someone sees it who turns it until the lines of one angle are upright.
-struct View {
+struct LayoutView {
     cosine: f32,
     sine: f32,
 }
 
-impl View {
-    fn along(angle: u16) -> View {
+impl LayoutView {
+    fn along(angle: u16) -> LayoutView {
         let (cosine, sine) = match angle {
             0 => (1.0, 0.0),
             90 => (0.0, 1.0),
@@ -89,7 +89,7 @@ impl View {
                 (radians.cos(), radians.sin())
             }
         };
-        View { cosine, sine }
+        LayoutView { cosine, sine }
     }
 
     /// Along the line, and down the page.
@@ -108,7 +108,7 @@ impl View {
 }
 
 /// Characters joined into pieces of lines, in the order of showing.
-fn pieces(shown: &Shown, glyphs: &[&Glyph], view: &View) -> Vec<Piece> {
+fn pieces(shown: &Shown, glyphs: &[&Glyph], view: &LayoutView) -> Vec<Piece> {
     let again = shown_again(glyphs, shown, view);
     let mut pieces: Vec<Piece> = Vec::new();
     let mut blank: Option<f32> = None;
@@ -173,7 +173,7 @@ fn pieces(shown: &Shown, glyphs: &[&Glyph], view: &View) -> Vec<Piece> {
 
 /// Which characters were shown before at the same place: bold letters made by showing them twice, and shadows. One
 /// alone is chance, as where a text runs into the next column.
-fn shown_again(glyphs: &[&Glyph], shown: &Shown, view: &View) -> Vec<bool> {
+fn shown_again(glyphs: &[&Glyph], shown: &Shown, view: &LayoutView) -> Vec<bool> {
     let mut places: Vec<(i32, char, i32, usize)> = Vec::with_capacity(glyphs.len());
     for (index, glyph) in glyphs.iter().enumerate() {
         let cell = glyph.size * 0.1;

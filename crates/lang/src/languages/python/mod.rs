@@ -15,7 +15,7 @@ use ruff_text_size::Ranged;
 
 use crate::notes::line;
 use crate::rules::Adapter;
-use crate::{Language, Limits, Parsed, Shortfall};
+use crate::{Language, OutlineLimits, ParsedSource, Shortfall};
 use depth::Depth;
 use outline::Reader;
 
@@ -34,7 +34,7 @@ const LARGE: usize = 256 * 1024;
 /// What a level takes of the stack at most, in a build without optimisation.
 const STACK_PER_LEVEL: usize = 4096;
 
-fn read(source: &str, limits: &Limits) -> Parsed {
+fn read(source: &str, limits: &OutlineLimits) -> ParsedSource {
     if let Some(at) = memchr::memchr(0, source.as_bytes()) {
         return broken(source, at);
     }
@@ -62,7 +62,12 @@ fn depth_before(source: &str) -> Depth {
     }))
 }
 
-fn read_module(source: &str, limits: &Limits, module: Module<ruff_python_ast::Mod>, depth: &Depth) -> Parsed {
+fn read_module(
+    source: &str,
+    limits: &OutlineLimits,
+    module: Module<ruff_python_ast::Mod>,
+    depth: &Depth,
+) -> ParsedSource {
     if depth.levels > MAX_LEVELS {
         return too_nested(MAX_LEVELS);
     }
@@ -81,14 +86,14 @@ fn read_module(source: &str, limits: &Limits, module: Module<ruff_python_ast::Mo
     reader.notes.finish(Language::Python)
 }
 
-fn broken(source: &str, at: usize) -> Parsed {
+fn broken(source: &str, at: usize) -> ParsedSource {
     let before = source.as_bytes().get(..at).unwrap_or_default();
     let row = memchr::memchr_iter(b'\n', before).count();
-    Parsed::nothing(Language::Python, Shortfall::SyntaxError { line: line(row) })
+    ParsedSource::nothing(Language::Python, Shortfall::SyntaxError { line: line(row) })
 }
 
-fn too_nested(limit: usize) -> Parsed {
-    Parsed::nothing(Language::Python, Shortfall::TooNested { limit })
+fn too_nested(limit: usize) -> ParsedSource {
+    ParsedSource::nothing(Language::Python, Shortfall::TooNested { limit })
 }
 
 #[cfg(test)]

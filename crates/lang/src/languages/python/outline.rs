@@ -10,7 +10,7 @@ use super::lines::Lines;
 use super::print;
 use crate::notes::{Front, Notes, Scope};
 use crate::rules::Declared;
-use crate::{Limits, text};
+use crate::{OutlineLimits, text};
 use model::{ScopeKind, SymbolKind};
 
 pub(super) struct Reader<'s> {
@@ -20,7 +20,7 @@ pub(super) struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(source: &'s str, limits: &'s Limits, comments: &'s [u32]) -> Reader<'s> {
+    pub(super) fn new(source: &'s str, limits: &'s OutlineLimits, comments: &'s [u32]) -> Reader<'s> {
         Reader { notes: Notes::new(source, limits, "."), lines: Lines::new(source), comments }
     }
 

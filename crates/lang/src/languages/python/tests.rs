@@ -1,7 +1,7 @@
-use crate::{Language, Limits, Parsed, ReferenceKind, Shortfall, parse};
+use crate::{Language, OutlineLimits, ParsedSource, ReferenceKind, Shortfall, parse};
 
-fn outline(source: &str) -> Parsed {
-    parse(Language::Python, source, &Limits::default())
+fn outline(source: &str) -> ParsedSource {
+    parse(Language::Python, source, &OutlineLimits::default())
 }
 
 fn signature(header: &str) -> String {
@@ -230,7 +230,7 @@ fn f_strings_are_printed_in_the_quotes_that_need_no_escapes() {
         ("f'{1 if a else 2}'", "f'{(1 if a else 2)}'"),
     ] {
         let source = format!("@d({written})\ndef f(): pass\n");
-        let parsed = parse(Language::Python, &source, &Limits::default());
+        let parsed = parse(Language::Python, &source, &OutlineLimits::default());
         assert_eq!(parsed.symbols[0].decorators, [format!("d({printed})")], "{written}");
     }
 }

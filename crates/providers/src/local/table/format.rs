@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::tokenizer::Vocabulary;
+use super::tokenizer::TokenVocabulary;
 
 pub(super) static FILE: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/table/dir2mcp-256.bin"));
@@ -20,7 +20,7 @@ const MAGIC: &[u8] = b"D2MEMB01";
 pub(super) const DIMENSIONS: usize = 256;
 
 pub(super) struct Table {
-    pub(super) vocabulary: Vocabulary,
+    pub(super) vocabulary: TokenVocabulary,
     /// The most tokens of a text that count.
     pub(super) max_tokens: usize,
     scales: Vec<f32>,
@@ -54,7 +54,7 @@ impl Table {
             return None;
         }
         let names = std::str::from_utf8(names).ok()?.lines().take(words);
-        let vocabulary = Vocabulary::new(names, hashed, max_word);
+        let vocabulary = TokenVocabulary::new(names, hashed, max_word);
         (vocabulary.words() == words).then(|| Table {
             vocabulary,
             max_tokens,

@@ -10,7 +10,7 @@ use unicode_normalization::char::is_combining_mark;
 /// Runs are cut into at most this many parts before they are looked up whole; longer ones are no words.
 const MAX_WHOLE: usize = 64;
 
-pub(super) struct Vocabulary {
+pub(super) struct TokenVocabulary {
     ids: HashMap<&'static [u8], u32, BuildHasherDefault<Fnv>>,
     /// Pieces inside a word, without their mark.
     inner: HashMap<&'static [u8], u32, BuildHasherDefault<Fnv>>,
@@ -20,12 +20,12 @@ pub(super) struct Vocabulary {
     max_word: usize,
 }
 
-impl Vocabulary {
+impl TokenVocabulary {
     pub(super) fn new(
         names: impl Iterator<Item = &'static str>,
         hashed: usize,
         max_word: usize,
-    ) -> Vocabulary {
+    ) -> TokenVocabulary {
         let (mut ids, mut inner) = (HashMap::default(), HashMap::default());
         let mut words = 0;
         let mut longest_piece = 0;
@@ -39,7 +39,7 @@ impl Vocabulary {
             }
             longest_piece = longest_piece.max(piece.unwrap_or(name).len());
         }
-        Vocabulary { ids, inner, longest_piece, words, hashed: hashed as u32, max_word }
+        TokenVocabulary { ids, inner, longest_piece, words, hashed: hashed as u32, max_word }
     }
 
     pub(super) fn words(&self) -> usize {
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn pieces_are_the_longest_that_are_known() {
-        let vocabulary = Vocabulary::new(["re", "ret", "##r", "##ry", "##x"].into_iter(), 4, 10);
+        let vocabulary = TokenVocabulary::new(["re", "ret", "##r", "##ry", "##x"].into_iter(), 4, 10);
         assert_eq!(vocabulary.tokens("retry", 9), [1, 3]);
         assert_eq!(vocabulary.tokens("retryx rex", 2), [1, 3]);
         assert!(vocabulary.tokens("retrretrretr", 9).is_empty(), "longer than a word may be");
