@@ -108,7 +108,8 @@ async fn follow(shared: &Arc<SharedEngine>, wake: &Notify, on_event: &EventSink)
             let pause = match error.kind {
                 // Nothing changes until the user changes the key, and then the process starts again.
                 ProviderErrorKind::Auth => return,
-                ProviderErrorKind::RateLimited { after: Some(told) } => told,
+                ProviderErrorKind::RateLimited { after: Some(told) }
+                | ProviderErrorKind::Paused { after: told, .. } => told,
                 _ => retry,
             };
             retry = (2 * retry).min(RAREST_RETRY);

@@ -51,8 +51,11 @@ pub use outline::{Definition, Outline, Uses};
 pub use path::{PathError, RelPath};
 pub use pointer::Pointer;
 pub use ports::{
-    EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider, LocalEmbedder, ProviderError, ProviderErrorKind,
-    Purpose,
+    AnswerSchema, Audio, Capability, ChatAnswer, ChatMessage, ChatModel, ChatRequest, ChatRole, EmbedLimits,
+    Embedder, EmbeddingProvider, LocalEmbedder, ProviderError, ProviderErrorKind, ProviderFuture, Providers,
+    Purpose, RecognizeInput, RecognizeLimits, RecognizedLine, RecognizedPage, Reranker, Speaker,
+    SpeechFormat, TextRecognizer, TranscribeInput, TranscribeLimits, Transcriber, Transcript,
+    TranscriptSegment, Usage, UsageMeter,
 };
 pub use price::PriceClass;
 pub use progress::{IndexMode, Progress};

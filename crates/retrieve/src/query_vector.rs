@@ -191,7 +191,8 @@ impl Memory {
             return;
         }
         let pause = match &error.kind {
-            ProviderErrorKind::RateLimited { after: Some(told) } => *told,
+            ProviderErrorKind::RateLimited { after: Some(told) }
+            | ProviderErrorKind::Paused { after: told, .. } => *told,
             ProviderErrorKind::Auth => PAUSE_WITHOUT_KEY,
             // It may well take the next one.
             ProviderErrorKind::Refused { .. } => Duration::ZERO,

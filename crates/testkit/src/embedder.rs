@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use model::{EmbedFuture, EmbedLimits, Embedder, IndexKind, ProviderError, ProviderErrorKind, Purpose};
+use model::{EmbedLimits, Embedder, IndexKind, ProviderError, ProviderErrorKind, ProviderFuture, Purpose};
 
 /// What the provider does about the next request.
 #[derive(Debug, Clone, PartialEq)]
@@ -172,7 +172,12 @@ impl Embedder for ScriptedEmbedder {
         self.limits
     }
 
-    fn embed<'a>(&'a self, kind: IndexKind, purpose: Purpose, texts: &'a [&'a str]) -> EmbedFuture<'a> {
+    fn embed<'a>(
+        &'a self,
+        kind: IndexKind,
+        purpose: Purpose,
+        texts: &'a [&'a str],
+    ) -> ProviderFuture<'a, Vec<Vec<f32>>> {
         Box::pin(async move {
             let step = self.next_step(texts);
             let _under_way = UnderWay::new(self, kind, purpose, texts);

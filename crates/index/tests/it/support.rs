@@ -8,8 +8,9 @@ use index::{
 };
 use model::filter::{Admit, DocumentFacts, Verdict};
 use model::{
-    Chunk, ChunkId, ContentHash, DocType, Document, EmbedFuture, EmbedLimits, Embedder, EmbeddingProvider,
-    IndexKind, LocalEmbedder, ProducedText, Purpose, RepType, Representation, SkipReason, SourceType, Span,
+    Chunk, ChunkId, ContentHash, DocType, Document, EmbedLimits, Embedder, EmbeddingProvider, IndexKind,
+    LocalEmbedder, ProducedText, ProviderFuture, Purpose, RepType, Representation, SkipReason, SourceType,
+    Span,
 };
 
 pub(crate) const DIMENSIONS: usize = 24;
@@ -54,7 +55,7 @@ impl Embedder for Bought {
         EmbedLimits { texts: 1, bytes: 1, requests: 1 }
     }
 
-    fn embed<'a>(&'a self, _: IndexKind, _: Purpose, _: &'a [&'a str]) -> EmbedFuture<'a> {
+    fn embed<'a>(&'a self, _: IndexKind, _: Purpose, _: &'a [&'a str]) -> ProviderFuture<'a, Vec<Vec<f32>>> {
         panic!("the index asks a remote embedder")
     }
 }

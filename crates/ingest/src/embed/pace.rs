@@ -101,7 +101,9 @@ impl PaceState {
     fn pause(&mut self, error: &ProviderErrorKind) -> Option<Duration> {
         match error {
             _ if self.given_up.is_some() => None,
-            ProviderErrorKind::Auth | ProviderErrorKind::Refused { .. } => None,
+            ProviderErrorKind::Auth
+            | ProviderErrorKind::Refused { .. }
+            | ProviderErrorKind::Paused { .. } => None,
             ProviderErrorKind::RateLimited { after: Some(told) } => {
                 (*told <= LONGEST_TOLD).then_some((*told).max(SHORTEST_TOLD))
             }

@@ -4,10 +4,9 @@
 //! while it writes, and an index is complete when it is published. An [`Embedder`] costs money or seconds and can fail: the
 //! embedding worker calls it in the background, keeps every vector for good, and words can be searched meanwhile.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{ProviderError, ProviderErrorKind};
+use super::{ProviderError, ProviderErrorKind, ProviderFuture};
 use crate::IndexKind;
 
 /// An embedder that is as cheap as a table look-up and cannot fail. Its vectors are computed again, not stored, when a
@@ -31,8 +30,7 @@ pub trait LocalEmbedder: Send + Sync {
 /// An embedder that is asked in the background.
 ///
 /// It answers with a future rather than blocking a thread, so that one thread keeps several requests under way and giving up
-/// on one (a deadline, the end of the process) is dropping it. Documents and questions are embedded on different threads:
-/// a client that is bound to a runtime, as HTTP clients are, spawns its requests on its own.
+/// on one (a deadline, the end of the process) is dropping it. Documents and questions are embedded on different threads.
 pub trait Embedder: Send + Sync {
     /// Its name in the configuration and in errors.
     fn provider(&self) -> &str;
@@ -47,7 +45,12 @@ pub trait Embedder: Send + Sync {
     fn limits(&self) -> EmbedLimits;
 
     /// One vector per text, in order. Callers use `vectors`, which checks the answer.
-    fn embed<'a>(&'a self, kind: IndexKind, purpose: Purpose, texts: &'a [&'a str]) -> EmbedFuture<'a>;
+    fn embed<'a>(
+        &'a self,
+        kind: IndexKind,
+        purpose: Purpose,
+        texts: &'a [&'a str],
+    ) -> ProviderFuture<'a, Vec<Vec<f32>>>;
 }
 
 impl dyn Embedder + '_ {
@@ -72,8 +75,6 @@ impl dyn Embedder + '_ {
         Err(ProviderError::new(self.provider(), ProviderErrorKind::BadAnswer { reason }))
     }
 }
-
-pub type EmbedFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<Vec<f32>>, ProviderError>> + Send + 'a>>;
 
 /// What a text is embedded for: some models treat questions and passages differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

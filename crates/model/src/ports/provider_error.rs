@@ -28,6 +28,9 @@ pub enum ProviderErrorKind {
     /// An answer came that is not what was asked for.
     #[error("the answer is not usable: {reason}")]
     BadAnswer { reason: String },
+    /// A limit of the user's own is used up, or the provider failed so often that it is left alone for a while.
+    #[error("paused for {} s: {reason}", .after.as_secs())]
+    Paused { after: Duration, reason: String },
 }
 
 impl ProviderError {

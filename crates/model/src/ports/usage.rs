@@ -1,0 +1,54 @@
+//! What calling a provider costs, and the port that counts it.
+
+use serde::{Deserialize, Serialize};
+
+use super::ProviderError;
+
+/// What a provider is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capability {
+    Embed,
+    Ocr,
+    Stt,
+    Chat,
+    Rerank,
+    Tts,
+}
+
+impl Capability {
+    /// As the configuration names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Capability::Embed => "embed",
+            Capability::Ocr => "ocr",
+            Capability::Stt => "stt",
+            Capability::Chat => "chat",
+            Capability::Rerank => "rerank",
+            Capability::Tts => "tts",
+        }
+    }
+}
+
+/// What was used up, as far as the provider says; what does not apply is zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    pub calls: u64,
+    pub pages: u64,
+    /// Of recordings, in milliseconds.
+    pub audio_ms: u64,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    /// Of text that was read aloud.
+    pub characters: u64,
+}
+
+/// Counts what providers are paid for, and pauses them when the day's limit is reached. Only providers outside this
+/// machine are counted.
+pub trait UsageMeter: Send + Sync {
+    /// Called before a request: an error where a limit of the user's is used up.
+    fn admit(&self, provider: &str, capability: Capability) -> Result<(), ProviderError>;
+
+    /// Called after every request that was answered.
+    fn record(&self, provider: &str, model: &str, capability: Capability, used: Usage);
+}
