@@ -21,6 +21,7 @@ mod licences;
 mod load;
 mod outlines;
 mod process;
+mod provider_clients;
 mod secrets;
 mod sessions;
 mod test;
@@ -38,6 +39,7 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   tools                            install what the external suites need, into target/tools
   conformance                      the official MCP conformance suite against the built binary
   clients                          the Python and TypeScript clients and the inspector against it
+  stand-ins                        the clients of Mistral, ElevenLabs, OpenAI and Cohere against our stand-ins for their servers
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
                                    that `connect` wrote for it (installs 1 GB)
   advisories                       known vulnerabilities among the dependencies (needs cargo-deny and the network)
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "stand-ins" => provider_clients::run(),
         "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),
         "docs" => docs::run(&mut args),

@@ -1,3 +1,19 @@
-//! The implementations behind the model ports: what is built in, and later what is called over HTTP.
+//! The implementations behind the model ports: what is built in, programs, and services that are called over HTTP.
 
+pub mod cohere;
+pub mod command;
+pub mod elevenlabs;
+pub mod http;
 pub mod local;
+pub mod meter;
+pub mod mistral;
+pub mod openai;
+mod probe;
+mod reach;
+mod runtime;
+mod wire;
+
+pub use probe::{ProviderProbe, ProviderRemedy};
+pub use reach::{HostPort, ProviderReach};
+pub use runtime::ProviderRuntime;
+pub use wire::embeddings::EmbedModel;

@@ -19,6 +19,7 @@ mod random;
 pub mod scenario;
 mod semble;
 mod server;
+pub mod standins;
 mod stdio;
 mod tree;
 
