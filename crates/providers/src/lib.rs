@@ -1,3 +1,4 @@
-//! The implementations behind the model ports: what is built in, and later what is called over HTTP.
+//! The implementations behind the model ports: what is built in, what runs on this machine, and what is called over HTTP.
 
+pub mod extras;
 pub mod local;
