@@ -24,8 +24,12 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
-    if !exists("rg") {
-        apt("ripgrep")?;
+    // Tesseract reads scans in the tests, espeak-ng speaks the recordings.
+    for (program, package) in [("rg", "ripgrep"), ("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")]
+    {
+        if !exists(program) {
+            apt(package)?;
+        }
     }
 
     let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
