@@ -1,10 +1,15 @@
-//! Every provider against a stand-in of its service, well-behaved and not; the ledger of costs; and users' programs.
+//! Providers from outside: every service against its stand-in, well-behaved and not; the ledger of costs; users' programs; and
+//! extras, programs of the machine and models that really run.
+
+#![allow(clippy::disallowed_methods)] // Tests make and read files of their own.
 
 mod chat;
 mod command;
 mod embed;
+mod extras;
 mod faults;
 mod keys;
+mod local;
 mod meter;
 mod ocr;
 mod probe;
