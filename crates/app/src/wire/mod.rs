@@ -174,7 +174,7 @@ pub(crate) fn site(
         max_sessions: server.max_sessions,
         stopping: shutdown.stopping.clone(),
         stopped: shutdown.stopped.clone(),
-        after_burst: memory::give_back,
+        after_burst: tidy_up(workspace),
         ..StreamableConfig::default()
     })
     .map_err(|error| Exit::config(error.to_string()))?;
@@ -263,8 +263,18 @@ fn repo_config(settings: &Settings) -> RepoConfig {
     }
 }
 
+/// What an idle server does after a burst of work.
+fn tidy_up(workspace: &Arc<Workspace>) -> Arc<dyn Fn() + Send + Sync> {
+    let workspace = Arc::clone(workspace);
+    Arc::new(move || {
+        workspace.release_idle();
+        memory::give_back();
+    })
+}
+
 pub(crate) fn http_config(
     settings: &Settings,
+    workspace: &Arc<Workspace>,
     token: &KeptToken,
     addresses: Vec<SocketAddr>,
 ) -> Result<HttpConfig, HttpError> {
@@ -295,7 +305,7 @@ pub(crate) fn http_config(
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
-        after_burst: memory::give_back,
+        after_burst: tidy_up(workspace),
         ..HttpConfig::default()
     })
 }

@@ -307,6 +307,16 @@ impl Catalog {
         }
     }
 
+    /// Gives back what connections keep for the next question or change: none is expected soon.
+    pub(crate) fn release_idle(&self) {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        // A writer at work keeps what it has.
+        if let Some(Ok(writer)) = self.writer.as_ref().map(Mutex::try_lock) {
+            // It fails on a damaged file only, which the next use tells of.
+            let _ = writer.conn.release_memory();
+        }
+    }
+
     /// A connection that cannot write.
     pub(crate) fn connect(&self) -> Result<Reader, IndexError> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -19,6 +19,7 @@ mod indexing;
 mod load;
 mod model_view;
 mod ranking;
+mod reading_child;
 mod remote_embedder;
 mod repo;
 mod roundtrip;
