@@ -24,6 +24,7 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
+    // Tesseract reads scans in the tests, espeak-ng speaks the recordings.
     for (program, package) in [("rg", "ripgrep"), ("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")]
     {
         if !exists(program) {

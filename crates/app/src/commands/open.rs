@@ -22,7 +22,7 @@ pub(crate) struct OpenArgs {
 }
 
 pub(crate) fn run(loaded: &Loaded, args: &OpenArgs) -> Result<(), Exit> {
-    let engine = wire::open_engine(&loaded.settings)?;
+    let engine = wire::open_engine(loaded)?;
     let whole = FilePlace { path: bare(&args.place).to_owned(), span: Map::new() };
     let place = parse(&args.place);
     let mut arguments = place.arguments(args.max_chars);

@@ -20,7 +20,7 @@ pub(super) fn current_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
     for warning in &loaded.warnings {
         print::warn(warning);
     }
-    let engine = wire::open_engine(&loaded.settings)?;
+    let engine = wire::open_engine(loaded)?;
     bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
     Ok(engine)
 }

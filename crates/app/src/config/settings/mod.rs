@@ -22,7 +22,7 @@ use super::error::{Problem, Problems};
 use super::keys::{Key, KeySpec};
 
 pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, IngestSettings, PdfMode};
-pub(crate) use models::{ModelProvider, Models, Rag, SttProvider};
+pub(crate) use models::{Models, ProviderChoice, Rag};
 pub(crate) use repo::RepoSettings;
 pub(crate) use security::{Auth, KeychainEntry, SecretProvider, SecretSettings, Security};
 pub(crate) use server::{Listen, ServerSettings, ToolNameStyle};
