@@ -8,7 +8,7 @@ use crate::Args;
 use crate::process::{cargo, list, run, target, workspace};
 
 /// Each family, with the feature that compiles it.
-const FAMILIES: [(&str, Option<&str>); 13] = [
+const FAMILIES: [(&str, Option<&str>); 14] = [
     ("pdf", None),
     ("office", None),
     ("xls", None),
@@ -18,6 +18,7 @@ const FAMILIES: [(&str, Option<&str>); 13] = [
     ("text", None),
     ("archive", None),
     ("redact", None),
+    ("patterns", None),
     ("lang", Some("lang")),
     ("query", Some("query")),
     ("headers", Some("http")),
