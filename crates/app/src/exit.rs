@@ -223,6 +223,8 @@ impl From<StateDirError> for Exit {
             ),
             StateDirError::Link(_) => Exit::config(message)
                 .hint("Remove the link. To keep the state elsewhere, name that directory with --state-dir."),
+            StateDirError::File(_) => Exit::config(message)
+                .hint("Rename or delete that file, or name another directory with --state-dir."),
             StateDirError::Io { .. } => Exit::ingest(message).hint("Name a writable one with --state-dir."),
         }
     }

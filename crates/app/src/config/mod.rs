@@ -227,14 +227,18 @@ fn load_from(
         _ => root,
     };
     let given = path_option(global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
+    let usual = root.join(".dir2mcp");
+    let is_given = given.is_some();
     let state_dir = match given {
         Some(path) => files::resolved(&cwd.join(path)),
         None if repo_alone => match values.text(Key::RepoDataDir) {
             "" => root.join(".repo_mcp"),
             data_dir => data_dir.into(),
         },
-        None => root.join(".dir2mcp"),
+        None => usual.clone(),
     };
+    // The usual directory and one that was named are for all tools; another one belongs to the repository tools.
+    let repo_apart = repo_alone && (is_given || state_dir == usual);
     if state_dir == root {
         let message = "--state-dir: the state directory cannot be the root directory itself";
         problems.push(Problem { place: None, message: message.into() });
@@ -253,6 +257,7 @@ fn load_from(
         output: output(global),
         weights: weights(&global.weight, &mut problems),
         repo_alone,
+        repo_apart,
         roots_missing,
         repo_sound,
         force_insecure: up_args(command).is_some_and(|args| args.force_insecure),

@@ -74,6 +74,8 @@ pub(crate) struct Surroundings {
     pub weights: Weights,
     /// The repository tools are all that is served.
     pub repo_alone: bool,
+    /// They are, in a state directory that other tools may use at other times.
+    pub repo_apart: bool,
     /// Only the smart tools are served, and no folder was named.
     pub roots_missing: bool,
     /// `repo_mcp.toml` could be read, or is not there.

@@ -41,6 +41,7 @@ fn resolve_with(pairs: &[&str], force_insecure: bool) -> Resolved {
         output: OutputSettings { json: false, quiet: false, non_interactive: true },
         weights: Weights::default(),
         repo_alone: false,
+        repo_apart: false,
         roots_missing: false,
         repo_sound: true,
         force_insecure,
