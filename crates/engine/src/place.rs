@@ -208,6 +208,7 @@ mod tests {
             parts: 3,
             skip: None,
             diagnostics: vec![],
+            unread_pages: vec![],
         };
         let at = |from, to| {
             let slice = Slice::time(&times, from, to, 100);

@@ -1,8 +1,9 @@
-//! The implementations behind the model ports: what is built in, programs, and services that are called over HTTP.
+//! The implementations behind the model ports: what is built in, what runs on this machine, and what is called over HTTP.
 
 pub mod cohere;
 pub mod command;
 pub mod elevenlabs;
+pub mod extras;
 pub mod http;
 pub mod local;
 pub mod meter;

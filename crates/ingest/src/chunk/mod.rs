@@ -315,6 +315,7 @@ mod tests {
             parts: 2,
             skip: None,
             diagnostics: vec![],
+            unread_pages: vec![],
         };
         let (text, places) = (extraction.joined(), extraction.unit_lines());
         let lines: Vec<&str> = text.split('\n').collect();

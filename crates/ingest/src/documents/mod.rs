@@ -2,18 +2,23 @@
 //! its text is got.
 
 mod pool;
+mod protocol;
+mod serve;
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use extract::archive::{self, Entry, Mode, Walked};
+use extract::audio::{self, RecordingInfo};
+use extract::picture::{self, PagePicture};
 use extract::{Extracted, Extraction, Format};
 use index::Index;
 use model::{ContentHash, DocType, RelPath, RepType, SkipReason};
 
 use crate::extracted;
 
-pub use pool::{DocumentProcesses, serve_documents};
+pub use pool::DocumentProcesses;
+pub use serve::serve_documents;
 
 /// Reads documents and archives. Implemented by a pool of processes, since the bytes may be hostile, and by this process
 /// for those who trust them.
@@ -32,6 +37,42 @@ pub trait DocumentReader: Send + Sync + fmt::Debug {
 
     /// The content of one member, by the path that [`DocumentReader::members`] gave it.
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String>;
+
+    /// Gives pictures of the pages of a PDF or an image file to `visit`, in the order asked for, until that breaks off. The
+    /// document is parsed once: ask for all pages in one call. Every page has an answer; [`SkipReason::NotTried`] is about
+    /// the reader, not about the bytes.
+    fn page_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    );
+
+    /// The picture of one page, counted from 1.
+    fn page_picture(&self, format: Format, bytes: &[u8], page: u32) -> Result<PagePicture, SkipReason> {
+        let mut found = None;
+        self.page_pictures(format, bytes, &[page], &mut |_, picture| {
+            found = Some(picture);
+            ControlFlow::Break(())
+        });
+        let detail = "the reader gave no answer".to_owned();
+        found.unwrap_or(Err(SkipReason::NotTried { detail }))
+    }
+
+    /// What a recording says of itself; nothing is decoded.
+    fn recording(&self, format: Format, name: &str, bytes: &[u8]) -> Result<RecordingInfo, SkipReason>;
+
+    /// Gives what is heard in a recording to `visit`, [`audio::CHUNK_SAMPLES`] at once: one channel,
+    /// [`audio::SAMPLE_RATE`] numbers a second. At the end it tells what the recording was, or nothing if `visit` broke off.
+    /// [`SkipReason::NotTried`] is about the reader, not about the bytes.
+    fn samples(
+        &self,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason>;
 
     /// Gives back what is kept for the next document: none is expected soon.
     fn release_idle(&self) {}
@@ -76,6 +117,30 @@ impl DocumentReader for InProcess {
 
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String> {
         Ok(archive::member(archive.format, archive.name, archive.bytes, path, &self.within(archive)))
+    }
+
+    fn page_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    ) {
+        picture::page_pictures(format, bytes, pages, &self.limits, visit);
+    }
+
+    fn recording(&self, format: Format, name: &str, bytes: &[u8]) -> Result<RecordingInfo, SkipReason> {
+        audio::probe(format, name, bytes, &self.limits)
+    }
+
+    fn samples(
+        &self,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason> {
+        audio::samples(format, name, bytes, &self.limits, visit)
     }
 }
 

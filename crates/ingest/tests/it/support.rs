@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use extract::archive::{Entry, Walked};
+use extract::audio::RecordingInfo;
+use extract::picture::PagePicture;
 use extract::{Extraction, Format};
 use index::{Access, Index, Open};
 use ingest::{Archive, Counters, DocumentReader, InProcess, Ingest, IngestEvent, IngestOptions, IngestRules};
-use model::{IndexMode, Progress, RelPath, WallClock};
+use model::{IndexMode, Progress, RelPath, SkipReason, WallClock};
 use policy::{Guard, Policy, Root};
 use providers::local::TableEmbedder;
 use testkit::Folder;
@@ -149,5 +151,29 @@ impl DocumentReader for CountingReader {
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String> {
         self.check()?;
         self.inner.member(archive, path)
+    }
+
+    fn page_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    ) {
+        self.inner.page_pictures(format, bytes, pages, visit);
+    }
+
+    fn recording(&self, format: Format, name: &str, bytes: &[u8]) -> Result<RecordingInfo, SkipReason> {
+        self.inner.recording(format, name, bytes)
+    }
+
+    fn samples(
+        &self,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason> {
+        self.inner.samples(format, name, bytes, visit)
     }
 }
