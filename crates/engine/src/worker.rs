@@ -150,6 +150,7 @@ fn job(
     (on_event)(EngineEvent::Progress(shared.progress()));
     let outcome = work();
     shared.config.reader.release_idle();
+    shared.index().release_idle();
     shared.built.fetch_or(outcome.is_ok(), Relaxed);
     shared.finish_job();
     shared.write_corpus();

@@ -145,6 +145,11 @@ impl Index {
         self.catalog.setting(key)
     }
 
+    /// Gives back the memory that is kept for the next question or change: none is expected soon.
+    pub fn release_idle(&self) {
+        self.catalog.release_idle();
+    }
+
     /// What searches see now. A reader looks first whether the writer has published.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         if let Side::Reader(watch) = &self.side

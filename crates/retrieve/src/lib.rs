@@ -25,6 +25,7 @@ mod query_vector;
 mod rarity;
 pub mod route;
 pub mod search;
+mod signals;
 pub mod snippet;
 pub mod summary;
 pub mod symbols;

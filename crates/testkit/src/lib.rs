@@ -13,12 +13,14 @@ mod folder;
 mod hanging;
 mod http;
 pub mod measure;
+mod packages;
 mod process;
 mod program;
 mod random;
 pub mod scenario;
 mod semble;
 mod server;
+pub mod standins;
 mod stdio;
 mod tree;
 
@@ -27,6 +29,7 @@ pub use embedder::{Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited
 pub use folder::Folder;
 pub use hanging::HangingFiles;
 pub use http::{Connection, Request, Response};
+pub use packages::{fetched_package, fetched_packages};
 pub use process::{DEADLINE, Finished, Process};
 pub use program::Program;
 pub use random::Random;

@@ -153,7 +153,7 @@ impl Catalog {
             writer: None,
             readers: Mutex::default(),
             immutable: false,
-            sealed: kind == sealed::Kind::Sealed,
+            sealed: kind == sealed::CatalogFile::Sealed,
             format: schema::FORMAT_VERSION,
             generation: AtomicU64::new(0),
             content_generation: AtomicU64::new(0),
@@ -304,6 +304,16 @@ impl Catalog {
         let mut idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
+        }
+    }
+
+    /// Gives back what connections keep for the next question or change: none is expected soon.
+    pub(crate) fn release_idle(&self) {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        // A writer at work keeps what it has.
+        if let Some(Ok(writer)) = self.writer.as_ref().map(Mutex::try_lock) {
+            // It fails on a damaged file only, which the next use tells of.
+            let _ = writer.conn.release_memory();
         }
     }
 
