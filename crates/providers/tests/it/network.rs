@@ -65,6 +65,7 @@ async fn probed_with(url: &str, key: &str, variables: &[(&str, &str)]) -> String
 
 #[tokio::test]
 #[ignore = "run by other tests"]
+#[allow(clippy::print_stdout, reason = "the parent reads it")]
 async fn a_child_that_probes() {
     let Ok(url) = std::env::var("URL_OF_THE_TEST") else { return };
     let probe = probe(&url, &std::env::var("KEY_OF_THE_TEST").unwrap()).await;
