@@ -4,6 +4,7 @@
 //! Every method takes a [`Call`]: who asks, until when, and how to stop the work. Every call of a tool is entered in the
 //! book of [`Calls`], which counts it and writes its audit line.
 
+mod annotation;
 mod answers;
 mod audit;
 mod bundle;
@@ -11,6 +12,7 @@ mod call;
 mod calls;
 mod clock;
 mod corpus;
+mod document_text;
 mod embedding;
 mod engine;
 mod files;
@@ -21,6 +23,8 @@ mod outliner;
 mod place;
 mod presence;
 mod preview;
+mod provider_thread;
+mod recognition;
 mod refresh;
 mod refresh_queue;
 mod roots;
@@ -33,16 +37,19 @@ pub mod state_dir;
 mod status;
 mod suggest;
 mod symbols;
+mod transcribe;
 mod view;
 mod worker;
 mod workspace;
 
+pub use annotation::{NewAnnotation, StoredAnnotation};
 pub use audit::{AuditLog, AuditRecord, AuditWait};
 pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
 pub use call::{Call, Deadline};
 pub use calls::{AuditNote, AuditTrail, AuditVerdict, Calls};
 pub use clock::SystemClock;
 pub use corpus::{Corpus, ModelNames, read_corpus};
+pub use document_text::{DocumentPart, WholeDocument};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use extract::archive::Mode as ArchiveMode;
 pub use files::{
@@ -70,6 +77,7 @@ pub use search::{AskAnswer, LineHits, ResultPage, Retrieval, SearchFilter, Searc
 pub use search_files::{FoundFiles, MatchingFile, PreviewRules, RewrittenQuery};
 pub use status::{IndexStatus, Stats};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
+pub use transcribe::{TranscribeProgress, TranscribeReport, TranscribeRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
 pub use worker::{EngineEvent, EventSink};
 pub use workspace::{SummaryRequest, Workspace};

@@ -99,7 +99,7 @@ fn open(
         clock: Arc::new(SystemClock),
         read_only,
     };
-    Ok(Arc::new(Engine::open(config, providers.embedding)?))
+    Ok(Arc::new(Engine::open(config, providers)?))
 }
 
 /// What is indexed of a root. The chosen tools have no part in it: they share the index.
@@ -108,6 +108,8 @@ pub(crate) fn ingest_rules(settings: &Settings, place: &RootPlace) -> IngestRule
         policy: policy_config(settings, place),
         gitignore: place.gitignore,
         pdf: settings.ingest.pdf != settings::PdfMode::Off,
+        images: settings.ingest.images != settings::ImageMode::Off,
+        audio: settings.ingest.audio != settings::AudioMode::Off,
         archives: match settings.ingest.archives {
             settings::ArchiveMode::Off => None,
             settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
@@ -403,6 +405,8 @@ fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
         min_chars: chunking.min_chars,
         code_max_lines: chunking.code_max_lines,
         code_overlap_lines: chunking.code_overlap_lines,
+        transcript_segment_ms: chunking.transcript_segment_ms,
+        transcript_overlap_ms: chunking.transcript_overlap_ms,
     }
 }
 

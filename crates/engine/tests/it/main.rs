@@ -2,6 +2,7 @@
 
 mod audit;
 mod cancellation;
+mod recognition;
 mod refresh;
 mod roles;
 mod roots;
