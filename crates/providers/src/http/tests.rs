@@ -1,6 +1,6 @@
 //! What only the core itself can show: deadlines, and answers that are too large.
 
-use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use model::ProviderErrorKind;
@@ -41,15 +41,18 @@ async fn a_call_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn waiting_for_others_counts() {
-    let stand_in = Arc::new(StandIn::local_openai());
+    let stand_in = StandIn::local_openai();
     let endpoint = endpoint(&stand_in);
     stand_in.always(Some(Fault::Hang));
     let long = HttpCall::get("models").within(Duration::from_secs(60));
-    let occupied = [endpoint.bytes(long.clone()), endpoint.bytes(long)];
-    let third = endpoint.bytes(HttpCall::get("models").within(Duration::from_millis(300)));
-    let occupied = futures::future::join_all(occupied);
-    let either = futures::future::select(Box::pin(third), Box::pin(occupied)).await;
-    let futures::future::Either::Left((Err(error), _)) = either else { panic!("the third one ends first") };
+    let mut occupied = [Box::pin(endpoint.bytes(long.clone())), Box::pin(endpoint.bytes(long))];
+    for call in &mut occupied {
+        let polled = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "sent, and not answered");
+    }
+    stand_in.wait_until(|counts| counts.requests == 2);
+    let third = HttpCall::get("models").within(Duration::from_millis(200));
+    let error = endpoint.bytes(third).await.unwrap_err();
     assert!(is_unreachable(&error.kind, "none within"), "{error}");
     assert_eq!(stand_in.counts().requests, 2);
 }
