@@ -13,12 +13,12 @@ use dir2mcp_http::{
 };
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, FurtherRoot,
-    InProcess, IngestRules, ModelNames, SystemClock, Workspace,
+    AnswerSettings, ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError,
+    FurtherRoot, InProcess, IngestRules, ModelNames, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
-use model::{DocType, EmbeddingProvider, IndexKind};
+use model::{DocType, EmbeddingProvider, IndexKind, Providers};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
@@ -79,12 +79,16 @@ fn open(settings: &Settings, place: &RootPlace, read_only: bool) -> Result<Arc<E
         reader: reader(),
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
-        generate_answer: settings.rag.generate_answer,
+        answers: AnswerSettings {
+            generate: settings.rag.generate_answer,
+            system_prompt: settings.rag.system_prompt.clone(),
+            max_context_chars: settings.rag.max_context_chars,
+        },
         models: model_names(settings, &embedding),
         clock: Arc::new(SystemClock),
         read_only,
     };
-    Ok(Arc::new(Engine::open(config, embedding)?))
+    Ok(Arc::new(Engine::open(config, Providers::only(embedding))?))
 }
 
 /// What is indexed of a root. The chosen tools have no part in it: they share the index.

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use index::IndexError;
 use ingest::{DocumentReader, IngestError, IngestRules};
-use model::{EmbeddingProvider, ErrorCode, IndexMode, Progress, WallClock};
+use model::{ErrorCode, IndexMode, Progress, Providers, WallClock};
 use policy::{Guard, Policy, PolicyError, Redactor, Root, RootError};
 use retrieve::Weights;
 
+use crate::ask::AnswerSettings;
 use crate::corpus::{Corpus, ModelNames};
 use crate::embedding;
 use crate::shared::SharedEngine;
@@ -35,7 +36,7 @@ pub struct EngineConfig {
     pub reader: Arc<dyn DocumentReader>,
     pub oversample: usize,
     pub weights: Weights,
-    pub generate_answer: bool,
+    pub answers: AnswerSettings,
     pub models: ModelNames,
     /// Time stamps come from here.
     pub clock: Arc<dyn WallClock>,
@@ -72,13 +73,18 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the root, the policy and the index. Becomes the writer unless another process is.
-    pub fn open(config: EngineConfig, embedding: EmbeddingProvider) -> Result<Engine, EngineError> {
+    pub fn open(config: EngineConfig, providers: Providers) -> Result<Engine, EngineError> {
         let root = Root::open(&config.root)
             .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
         let policy = Policy::new(config.rules.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
-        let shared = SharedEngine::open(config, guard, embedding)?;
+        let shared = SharedEngine::open(config, guard, providers)?;
         Ok(Engine { shared: Arc::new(shared), worker: Mutex::new(None) })
+    }
+
+    /// Who recognises, transcribes, answers and speaks, as far as somebody does.
+    pub fn providers(&self) -> &Providers {
+        &self.shared.providers
     }
 
     /// `None` when this process writes the index, else what is known of the one that does.

@@ -5,6 +5,7 @@
 //! book of [`Calls`], which counts it and writes its audit line.
 
 mod answers;
+mod ask;
 mod audit;
 mod bundle;
 mod call;
@@ -16,6 +17,7 @@ mod engine;
 mod files;
 mod lock;
 mod metrics;
+mod model_text;
 mod open_file;
 mod outliner;
 mod place;
@@ -23,20 +25,24 @@ mod presence;
 mod preview;
 mod refresh;
 mod refresh_queue;
+mod reranking;
 mod roots;
 mod search;
 mod search_files;
 mod seen;
 mod shared;
+mod speak;
 pub mod state;
 pub mod state_dir;
 mod status;
 mod suggest;
+mod summaries;
 mod symbols;
 mod view;
 mod worker;
 mod workspace;
 
+pub use ask::{AnswerSettings, AskAnswer, AskRequest, TextSink};
 pub use audit::{AuditLog, AuditRecord, AuditWait};
 pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
 pub use call::{Call, Deadline};
@@ -66,10 +72,12 @@ pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
 pub use roots::FurtherRoot;
-pub use search::{AskAnswer, LineHits, ResultPage, Retrieval, SearchFilter, SearchRequest, SearchResults};
-pub use search_files::{FoundFiles, MatchingFile, PreviewRules, RewrittenQuery};
+pub use search::{LineHits, ResultPage, Retrieval, SearchFilter, SearchRequest, SearchResults};
+pub use search_files::{FoundFiles, MatchingFile, PreviewRules};
+pub use speak::SpeakRequest;
 pub use status::{IndexStatus, Stats};
+pub use summaries::{RewrittenQuery, Summarized, SummaryRequest};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
 pub use worker::{EngineEvent, EventSink};
-pub use workspace::{SummaryRequest, Workspace};
+pub use workspace::Workspace;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use discover::WalkOptions;
 use index::{Access, Index, IndexError};
 use ingest::Counters;
-use model::{EmbeddingProvider, ErrorCode, Failure, IndexMode, Progress, RelPath};
+use model::{EmbeddingProvider, ErrorCode, Failure, IndexMode, Progress, Providers, RelPath};
 use policy::Guard;
 use retrieve::{QueryEmbedder, QueryVectors};
 use tokio::sync::watch;
@@ -21,6 +21,7 @@ use crate::engine::{EngineConfig, EngineError};
 use crate::lock::{Attempt, WriterLock};
 use crate::open_file::Door;
 use crate::outliner::Outliner;
+use crate::reranking::Reranking;
 use crate::state_dir;
 use crate::worker;
 
@@ -35,7 +36,9 @@ const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
 pub(crate) struct SharedEngine {
     pub(crate) config: EngineConfig,
     pub(crate) guard: Guard,
+    pub(crate) providers: Providers,
     pub(crate) embedding: EmbeddingProvider,
+    pub(crate) reranking: Option<Arc<Reranking>>,
     query_embedder: QueryEmbedder,
     pub(crate) embedding_thread: EmbeddingThread,
     pub(crate) counters: Arc<Counters>,
@@ -65,8 +68,11 @@ impl SharedEngine {
     pub(crate) fn open(
         config: EngineConfig,
         guard: Guard,
-        embedding: EmbeddingProvider,
+        providers: Providers,
     ) -> Result<SharedEngine, EngineError> {
+        let embedding = providers.embedding.clone();
+        let redactor = Arc::clone(guard.policy().redactor());
+        let reranking = providers.reranker.clone().map(|model| Arc::new(Reranking::new(model, redactor)));
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
             let index = open_index(&config, &guard, &embedding, Access::Reader)?;
@@ -83,6 +89,8 @@ impl SharedEngine {
             guard,
             query_embedder: QueryEmbedder::new(embedding.clone()),
             embedding,
+            providers,
+            reranking,
             embedding_thread: EmbeddingThread::default(),
             counters,
             stopping: AtomicBool::new(false),

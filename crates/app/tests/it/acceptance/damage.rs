@@ -74,7 +74,7 @@ pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvide
         reader: Arc::new(InProcess::default()),
         oversample: 5,
         weights: engine::Weights::default(),
-        generate_answer: true,
+        answers: engine::AnswerSettings::default(),
         models: ModelNames {
             embed_text: name(),
             embed_code: name(),
@@ -86,7 +86,8 @@ pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvide
         clock: Arc::new(SystemClock),
         read_only: false,
     };
-    Engine::open(config, embedding).unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, model::Providers::only(embedding))
+        .unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
 pub(super) fn index(engine: &Engine, mode: IndexMode) {

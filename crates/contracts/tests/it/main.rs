@@ -1,0 +1,4 @@
+//! The tools over an engine with scripted providers, called through the registry as every client does.
+
+mod providers;
+mod world;
