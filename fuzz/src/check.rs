@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use extract::archive::{Entry, Mode, members};
+use extract::audio::samples;
+use extract::picture::page_pictures;
 use extract::{Format, Limits, extract, sniff};
 
 /// As in the product, only smaller: an input has a few kilobytes, and what it costs shows in proportion.
@@ -16,21 +18,53 @@ fn limits() -> Limits {
         max_total_bytes: 32 << 20,
         max_steps: 20_000_000,
         max_time: Some(Duration::from_secs(10)),
+        max_picture_pixels: 1_000_000,
+        max_picture_bytes: 16 << 20,
+        max_recording_seconds: 60,
         ..Limits::default()
     }
 }
 
 /// Reads bytes as a file of this name. A panic aborts: the fuzzer's hook comes before any `catch_unwind`.
 pub(crate) fn document(name: &str, bytes: &[u8]) {
-    if let Some(file) = std::env::var_os("FUZZ_UNWRAP") {
-        std::fs::write(file, bytes).expect("the file for the document can be written");
-    }
+    keep(bytes);
     let named = Format::from_name(name);
     if let Some(format) = sniff(name, bytes) {
         as_format(format, name, bytes);
     }
     if let Some(format) = named.filter(|named| sniff(name, bytes) != Some(*named)) {
         as_format(format, name, bytes);
+    }
+}
+
+/// Takes pictures of the first pages of a document.
+pub(crate) fn picture(format: Format, bytes: &[u8]) {
+    keep(bytes);
+    let limits = limits();
+    page_pictures(format, bytes, &[1, 2, 9], &limits, &mut |_, picture| {
+        if let Ok(picture) = picture {
+            assert!(u64::from(picture.width) * u64::from(picture.height) <= limits.max_picture_pixels);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+/// Listens to a recording.
+pub(crate) fn recording(format: Format, bytes: &[u8]) {
+    keep(bytes);
+    let limits = limits();
+    let mut heard = 0;
+    let _ = samples(format, "x", bytes, &limits, &mut |chunk| {
+        heard += chunk.len() as u64;
+        assert!(chunk.iter().all(|sample| sample.abs() <= 1.0));
+        ControlFlow::Continue(())
+    });
+    assert!(heard <= limits.max_recording_seconds * 16_000);
+}
+
+fn keep(bytes: &[u8]) {
+    if let Some(file) = std::env::var_os("FUZZ_UNWRAP") {
+        std::fs::write(file, bytes).expect("the file for the document can be written");
     }
 }
 
@@ -54,7 +88,6 @@ fn as_format(format: Format, name: &str, bytes: &[u8]) {
     for unit in &extraction.units {
         assert!(!unit.text.is_empty() && !unit.text.contains(['\r', '\0', '\u{202e}']));
     }
-    let (text, spans) = extraction.joined();
-    let lines = text.lines().count().max(1) as u32;
-    assert!(spans.iter().all(|(first, last)| first <= last && *last <= lines + 1));
+    let lines = extraction.joined().lines().count().max(1) as u32;
+    assert!(extraction.unit_lines().iter().all(|(first, last)| first <= last && *last <= lines + 1));
 }

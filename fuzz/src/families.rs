@@ -1,8 +1,10 @@
 //! The families: what one input means in each.
 
+use extract::Format;
+
 use crate::build::{File, file, gzip, pdf, relations, stream, zip};
 use crate::cfb::cfb;
-use crate::check::document;
+use crate::check::{document, picture, recording};
 
 pub(crate) struct Family {
     pub(crate) name: &'static str,
@@ -19,6 +21,8 @@ pub(crate) const ALL: &[Family] = &[
     Family { name: "mail", variants: 2, run: |variant, bytes| document(["x.eml", "x.mbox"][variant], bytes) },
     Family { name: "text", variants: TEXTS.len(), run: |variant, bytes| document(TEXTS[variant], bytes) },
     Family { name: "archive", variants: 6, run: read_archive },
+    Family { name: "picture", variants: PICTURES.len() + IMAGES.len(), run: see },
+    Family { name: "audio", variants: SOUNDS.len(), run: |variant, bytes| recording(SOUNDS[variant], bytes) },
     Family { name: "redact", variants: 2, run: redact },
     #[cfg(feature = "lang")]
     Family { name: "lang", variants: 256, run: outline },
@@ -30,8 +34,53 @@ pub(crate) const ALL: &[Family] = &[
     Family { name: "messages", variants: 3, run: crate::messages::check },
 ];
 
+pub(crate) const PICTURES: [Format; 7] = [
+    Format::Pdf,
+    Format::Png,
+    Format::Jpeg,
+    Format::Gif,
+    Format::Webp,
+    Format::Bmp,
+    Format::Tiff,
+];
+pub(crate) const SOUNDS: [Format; 7] = [
+    Format::Wav,
+    Format::Mp3,
+    Format::Flac,
+    Format::Ogg,
+    Format::M4a,
+    Format::Aac,
+    Format::Aiff,
+];
+/// Codings of an image on a page of a PDF.
+pub(crate) const IMAGES: [&str; 6] = [
+    "/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/CCITTFaxDecode/DecodeParms<</K -1/Columns 101/Rows 70>>",
+    "/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/CCITTFaxDecode/DecodeParms<</K 0/Columns 101/EndOfLine true>>",
+    "/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/JBIG2Decode",
+    "/Filter/JPXDecode",
+    "/ColorSpace/DeviceRGB/BitsPerComponent 8/Filter/DCTDecode",
+    "/ColorSpace/DeviceRGB/BitsPerComponent 8/Filter/FlateDecode",
+];
+
 pub(crate) const OFFICE: [&str; 7] = ["x.docx", "x.pptx", "x.xlsx", "x.odt", "x.ods", "x.odp", "x.epub"];
 pub(crate) const TEXTS: [&str; 7] = ["x.csv", "x.tsv", "x.ipynb", "x.srt", "x.vtt", "x.md", "x.txt"];
+
+/// Image files and PDFs, and images in a sound PDF.
+fn see(variant: usize, bytes: &[u8]) {
+    let Some(coding) = variant.checked_sub(PICTURES.len()) else {
+        return picture(PICTURES[variant], bytes);
+    };
+    let content = stream("", b"101 0 0 70 0 0 cm /I Do");
+    let image = stream(&format!("/Subtype/Image/Width 101/Height 70{}", IMAGES[coding]), bytes);
+    let objects: [&[u8]; 5] = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 101 70]/Resources<</XObject<</I 5 0 R>>>>>>",
+        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R>>",
+        &content,
+        &image,
+    ];
+    picture(Format::Pdf, &pdf(&objects, ""));
+}
 
 /// Whole files, and pieces in a sound file: a page's content, a map of characters, an object.
 fn read_pdf(variant: usize, bytes: &[u8]) {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use crate::build::{docx, file, gzip, odf, pages, pptx, tar, xlsx, zip};
-use crate::families::{Family, OFFICE, PARTS, TEXTS};
+use crate::build::{docx, file, gzip, odf, pages, pptx, tar, xlsx, zip, zlib};
+use crate::families::{Family, OFFICE, PARTS, PICTURES, TEXTS};
 
 pub(crate) fn write(family: &Family, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
@@ -76,6 +76,22 @@ fn seeds(family: &str) -> Vec<(usize, Vec<u8>)> {
             let zst = zstd::encode_all(inner.as_slice(), 3).unwrap_or_default();
             vec![(0, nested), (1, inner.clone()), (2, gzip(&inner)), (3, zst), (4, inner.clone()), (5, inner)]
         }
+        "picture" => {
+            let mut all: Vec<(usize, Vec<u8>)> = ["page.g4", "page.g3", "page.jbig2", "grey.jp2", "progressive.jpeg"]
+                .iter()
+                .enumerate()
+                .map(|(index, name)| (PICTURES.len() + index, fixture(name)))
+                .collect();
+            all.push((PICTURES.len() + 5, zlib(&[7; 101 * 70 * 3])));
+            all.extend(["pages.tiff", "fax.tiff", "jpeg.tiff"].map(|name| (6, fixture(name))));
+            all.extend(["progressive.jpeg", "cmyk.jpeg"].map(|name| (2, fixture(name))));
+            all.push((0, pages(&["BT /F 12 Tf 50 700 Td (Hello) Tj ET 10 10 m 50 50 90 10 100 100 c f"])));
+            all.push((3, b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;".to_vec()));
+            all
+        }
+        "audio" => [(1, "tone.mp3"), (2, "tone.flac"), (3, "tone.ogg"), (3, "tone.opus"), (4, "tone.m4a"), (4, "tone.alac.m4a"), (5, "tone.aac"), (6, "tone.aiff")]
+            .map(|(variant, name)| (variant, fixture(name)))
+            .to_vec(),
         "redact" => vec![
             (0, text("Jane <jane@example.com>, Tel. +49 (0)30 1234567 or 555-123-4567 ext. 8; password: hunter2; 4111 1111 1111 1111")),
             (0, text("Authorization: Bearer abcdef123456 postgres://a:b@c.de/x?token=y jane (at) example (dot) com 2021-05-03 192.0.2.1")),
@@ -118,6 +134,11 @@ fn seeds(family: &str) -> Vec<(usize, Vec<u8>)> {
             (0, text("parse_header http::Server what is *.docx last year")),
         ],
     }
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/extract/tests/fixtures");
+    std::fs::read(folder.join(name)).expect("the fixtures of the tests are there")
 }
 
 fn office() -> Vec<(usize, Vec<u8>)> {

@@ -8,7 +8,7 @@ use crate::Args;
 use crate::process::{cargo, list, run, target, workspace};
 
 /// Each family, with the feature that compiles it.
-const FAMILIES: [(&str, Option<&str>); 13] = [
+const FAMILIES: [(&str, Option<&str>); 15] = [
     ("pdf", None),
     ("office", None),
     ("xls", None),
@@ -17,6 +17,8 @@ const FAMILIES: [(&str, Option<&str>); 13] = [
     ("mail", None),
     ("text", None),
     ("archive", None),
+    ("picture", None),
+    ("audio", None),
     ("redact", None),
     ("lang", Some("lang")),
     ("query", Some("query")),

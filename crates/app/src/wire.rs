@@ -97,6 +97,8 @@ pub(crate) fn ingest_rules(settings: &Settings, place: &RootPlace) -> IngestRule
         policy: policy_config(settings, place),
         gitignore: place.gitignore,
         pdf: settings.ingest.pdf != settings::PdfMode::Off,
+        images: settings.ingest.images != settings::ImageMode::Off,
+        audio: settings.ingest.audio != settings::AudioMode::Off,
         archives: match settings.ingest.archives {
             settings::ArchiveMode::Off => None,
             settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
@@ -163,7 +165,7 @@ pub(crate) fn site(
         max_sessions: server.max_sessions,
         stopping: shutdown.stopping.clone(),
         stopped: shutdown.stopped.clone(),
-        after_burst: memory::give_back,
+        after_burst: tidy_up(workspace),
         ..StreamableConfig::default()
     })
     .map_err(|error| Exit::config(error.to_string()))?;
@@ -249,8 +251,18 @@ fn repo_config(settings: &Settings) -> RepoConfig {
     }
 }
 
+/// What an idle server does after a burst of work.
+fn tidy_up(workspace: &Arc<Workspace>) -> Arc<dyn Fn() + Send + Sync> {
+    let workspace = Arc::clone(workspace);
+    Arc::new(move || {
+        workspace.release_idle();
+        memory::give_back();
+    })
+}
+
 pub(crate) fn http_config(
     settings: &Settings,
+    workspace: &Arc<Workspace>,
     token: &KeptToken,
     addresses: Vec<SocketAddr>,
 ) -> Result<HttpConfig, HttpError> {
@@ -281,7 +293,7 @@ pub(crate) fn http_config(
             .iter()
             .filter_map(|range| Network::new(range.address, range.prefix))
             .collect(),
-        after_burst: memory::give_back,
+        after_burst: tidy_up(workspace),
         ..HttpConfig::default()
     })
 }
@@ -376,6 +388,8 @@ fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
         min_chars: chunking.min_chars,
         code_max_lines: chunking.code_max_lines,
         code_overlap_lines: chunking.code_overlap_lines,
+        transcript_segment_ms: chunking.transcript_segment_ms,
+        transcript_overlap_ms: chunking.transcript_overlap_ms,
     }
 }
 

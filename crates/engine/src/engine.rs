@@ -14,7 +14,6 @@ use retrieve::Weights;
 
 use crate::ask::AnswerSettings;
 use crate::corpus::{Corpus, ModelNames};
-use crate::embedding;
 use crate::shared::SharedEngine;
 use crate::state_dir::StateDirError;
 use crate::worker::{self, EngineEvent, EventSink, Wake, Waker};
@@ -82,11 +81,6 @@ impl Engine {
         Ok(Engine { shared: Arc::new(shared), worker: Mutex::new(None) })
     }
 
-    /// Who recognises, transcribes, answers and speaks, as far as somebody does.
-    pub fn providers(&self) -> &Providers {
-        &self.shared.providers
-    }
-
     /// `None` when this process writes the index, else what is known of the one that does.
     pub fn held_by(&self) -> Option<String> {
         self.shared.held_by()
@@ -98,6 +92,11 @@ impl Engine {
 
     pub fn state_dir(&self) -> &Path {
         &self.shared.config.state_dir
+    }
+
+    /// Who embeds, recognises, transcribes, answers, orders and speaks for this root.
+    pub fn providers(&self) -> &Providers {
+        &self.shared.providers
     }
 
     /// Says that a job will be started: from now on callers are not told that the index is complete.
@@ -132,7 +131,8 @@ impl Engine {
             // Beside what is there: it may be damaged in ways that are not known yet.
             IndexMode::Full => worker::build_again(&self.shared, &on_event)?,
         }
-        embedding::embed_now(&self.shared, &on_event);
+        self.shared.recognition.run_now(&self.shared, &on_event);
+        self.shared.embedding_thread.run_now(&self.shared, &on_event);
         Ok(IndexingOutcome::Done(self.progress()))
     }
 
@@ -170,6 +170,7 @@ impl Engine {
             leave(thread, "indexing", STOP_WAIT);
         }
         self.shared.outliner.stop();
+        self.shared.recognition.stop();
         self.shared.embedding_thread.stop();
     }
 

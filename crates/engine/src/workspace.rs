@@ -55,6 +55,13 @@ impl Workspace {
         self.roots.engines()
     }
 
+    /// Gives back the memory that is kept for the next question: none is expected soon.
+    pub fn release_idle(&self) {
+        for engine in self.engines() {
+            engine.shared.index().release_idle();
+        }
+    }
+
     /// The engine of the primary root; `None` where no folder is configured.
     pub fn primary(&self) -> Option<&Arc<Engine>> {
         self.engines().first()

@@ -21,6 +21,10 @@ pub struct Extraction {
     pub skip: Option<SkipReason>,
     /// What was left out or looked odd, in the order of its finding; the same thing is said once.
     pub diagnostics: Vec<Diagnostic>,
+    /// Pages whose words are in a picture or drawn, in order: recognition can read them ([`crate::picture`]). A page may be
+    /// here and among the units, too: then its text layer is a stamp over a scan, or unreadable characters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread_pages: Vec<u32>,
 }
 
 /// A piece of text that has a place of its own.
@@ -77,6 +81,7 @@ mod tests {
             parts: 4,
             skip: None,
             diagnostics: vec![],
+            unread_pages: vec![],
         };
         let (text, lines) = (extraction.joined(), extraction.unit_lines());
         assert_eq!(text, "a\nb\n\nc\n\nd\ne");

@@ -1,10 +1,12 @@
 //! From a file's bytes to the text that is indexed. Synchronous, offline, and never fails: what cannot be
 //! read is skipped for a stated reason.
 //!
-//! [`extract`] is the one entry for documents, [`archive::members`] the one for archives. Both take bytes and
-//! [`Limits`] and give values that can be sent between processes, so that a worker process can run them.
+//! [`extract`] is the one entry for documents, [`archive::members`] the one for archives, [`picture::page_pictures`] the
+//! one for pictures of pages and [`audio::samples`] the one for recordings. All take bytes and [`Limits`] and give values
+//! that can be sent between processes, so that a worker process can run them.
 
 pub mod archive;
+pub mod audio;
 mod container;
 mod diagnostic;
 mod extraction;
@@ -12,6 +14,7 @@ mod format;
 mod formats;
 mod limits;
 mod page;
+pub mod picture;
 mod raw_text;
 mod sections;
 mod sink;
@@ -46,6 +49,7 @@ pub fn extract(format: Format, name: &str, bytes: &[u8], limits: &Limits) -> Ext
         parts: 0,
         skip: Some(skip),
         diagnostics: Vec::new(),
+        unread_pages: Vec::new(),
     };
     if bytes.len() as u64 > limits.max_input_bytes {
         return refuse(SkipReason::TooLarge { size: bytes.len() as u64, limit: limits.max_input_bytes });
@@ -104,6 +108,7 @@ fn finish(mut sink: Sink, outcome: sink::Outcome) -> Extraction {
         parts: sink.parts,
         skip,
         diagnostics: sink.diagnostics,
+        unread_pages: sink.unread_pages,
     }
 }
 

@@ -30,6 +30,12 @@ pub struct Limits {
     pub max_steps: u64,
     /// The stop that depends on the machine, looked at every few thousand steps.
     pub max_time: Option<Duration>,
+    /// Pixels of a picture that is given to a recogniser. A larger one is made smaller.
+    pub max_picture_pixels: u64,
+    /// Memory that decoding one picture may take, as its header says. One that takes more is refused before.
+    pub max_picture_bytes: u64,
+    /// Seconds of one recording; what follows is left out.
+    pub max_recording_seconds: u64,
 }
 
 impl Default for Limits {
@@ -46,6 +52,9 @@ impl Default for Limits {
             max_nesting: 256,
             max_steps: 400_000_000,
             max_time: Some(Duration::from_secs(60)),
+            max_picture_pixels: 40_000_000,
+            max_picture_bytes: 384 << 20,
+            max_recording_seconds: 24 * 60 * 60,
         }
     }
 }
@@ -83,7 +92,7 @@ pub(crate) struct Meter {
     steps: Cell<u64>,
     look_at: Cell<u64>,
     unpacked: Cell<u64>,
-    started: Instant,
+    started: Cell<Instant>,
 }
 
 impl Meter {
@@ -96,8 +105,16 @@ impl Meter {
             steps: Cell::new(0),
             look_at: Cell::new(Self::LOOK_EVERY),
             unpacked: Cell::new(0),
-            started: Instant::now(),
+            started: Cell::new(Instant::now()),
         }
+    }
+
+    /// Counts from here: the limits hold for each of several pieces of work.
+    pub(crate) fn restart(&self) {
+        self.steps.set(0);
+        self.look_at.set(Self::LOOK_EVERY);
+        self.unpacked.set(0);
+        self.started.set(Instant::now());
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -116,7 +133,7 @@ impl Meter {
             return Err(Limit::Steps);
         }
         match self.limits.max_time {
-            Some(most) if self.started.elapsed() > most => Err(Limit::Time),
+            Some(most) if self.started.get().elapsed() > most => Err(Limit::Time),
             _ => Ok(()),
         }
     }

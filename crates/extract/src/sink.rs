@@ -47,6 +47,7 @@ pub(crate) struct Sink {
     pub(crate) units: Vec<Unit>,
     pub(crate) parts: u32,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) unread_pages: Vec<u32>,
     chars: u64,
 }
 
@@ -56,7 +57,16 @@ impl Sink {
     const MAX_TITLE_CHARS: usize = 200;
 
     pub(crate) fn new(format: Format, meter: Rc<Meter>) -> Sink {
-        Sink { format, meter, title: None, units: Vec::new(), parts: 0, diagnostics: Vec::new(), chars: 0 }
+        Sink {
+            format,
+            meter,
+            title: None,
+            units: Vec::new(),
+            parts: 0,
+            diagnostics: Vec::new(),
+            unread_pages: Vec::new(),
+            chars: 0,
+        }
     }
 
     /// Takes a unit; one without text is dropped.

@@ -37,7 +37,7 @@ pub struct HttpConfig {
     pub shutdown_grace: Duration,
     pub clock: Arc<dyn MonotonicClock>,
     /// Called when a burst of connections or requests is over: a time to tidy up.
-    pub after_burst: fn(),
+    pub after_burst: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// A token bucket per client address.
@@ -80,7 +80,7 @@ impl Default for HttpConfig {
             timeouts: Timeouts::default(),
             shutdown_grace: Duration::from_secs(5),
             clock: Arc::new(SystemMonotonicClock),
-            after_burst: || {},
+            after_burst: Arc::new(|| {}),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Bound {
         let tidier = tokio::spawn(tidy(
             site.turns().clone(),
             connections.clone(),
-            self.config.after_burst,
+            Arc::clone(&self.config.after_burst),
             shutdown.stopped.clone(),
         ));
         self.accept(&site, &connections, &cancel).await;
@@ -186,7 +186,12 @@ fn report(result: hyper::Result<()>) {
 }
 
 /// Tidies up when a burst of connections or requests is over: what served it is not needed again soon.
-async fn tidy(turns: Arc<Turns>, connections: TaskTracker, after_burst: fn(), stopped: CancellationToken) {
+async fn tidy(
+    turns: Arc<Turns>,
+    connections: TaskTracker,
+    after_burst: Arc<dyn Fn() + Send + Sync>,
+    stopped: CancellationToken,
+) {
     let mut peak = 0;
     while stopped.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
         let busy = connections.len() + turns.load();
@@ -194,7 +199,11 @@ async fn tidy(turns: Arc<Turns>, connections: TaskTracker, after_burst: fn(), st
         if peak >= BURST && busy <= peak / 4 {
             peak = busy;
             // Walking the whole heap takes a while, and others are waiting for this thread.
-            let _ = tokio::task::spawn_blocking(after_burst).await;
+            let _ = tokio::task::spawn_blocking({
+                let after_burst = Arc::clone(&after_burst);
+                move || after_burst()
+            })
+            .await;
         }
     }
 }

@@ -8,14 +8,20 @@ use model::{ProducedText, RelPath};
 use serde::{Deserialize, Serialize};
 
 /// Raised when an extractor gives another text for the same bytes: what was kept is then extracted again.
-const VERSION: u32 = 1;
+fn version(format: Format) -> u32 {
+    match format {
+        // Tells which pages have to be recognised.
+        Format::Pdf => 2,
+        _ => 1,
+    }
+}
 
 /// Who extracts a document of this format. The name of the file counts where it claims another format, since the extraction
 /// tells of that.
 pub(crate) fn producer(format: Format, path: &RelPath) -> String {
     match Format::from_name(path.file_name()).filter(|named| *named != format) {
-        Some(named) => format!("extract-{VERSION} {format} named {named}"),
-        None => format!("extract-{VERSION} {format}"),
+        Some(named) => format!("extract-{} {format} named {named}", version(format)),
+        None => format!("extract-{} {format}", version(format)),
     }
 }
 
@@ -73,6 +79,7 @@ mod tests {
             parts: 4,
             skip: None,
             diagnostics: vec![],
+            unread_pages: vec![],
         };
         let kept = written(extraction.clone(), "x".to_owned());
         assert_eq!(read(&kept.text), Some(extraction));

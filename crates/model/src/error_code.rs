@@ -201,6 +201,8 @@ error_codes! {
         ContentRefused "CONTENT_REFUSED" Ingestion 415 final
             "The document is built to exhaust its reader, or exceeds the limits (reason of a file).";
         NoText "NO_TEXT" Ingestion 415 final "The document holds no text; a scan needs OCR (reason of a file).";
+        TextPending "TEXT_PENDING" Ingestion 503 retry
+            "The text of a picture, a scan or a recording is being made in the background (reason of a file).";
         MemberSkipped "MEMBER_SKIPPED" Ingestion 415 final "A member of an archive that is left out (reason of a file).";
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{
     ChatAnswer, ChatModel, ChatRequest, ProviderError, ProviderErrorKind, ProviderFuture, Reranker, Speaker,
-    SpeechFormat, TranscribeInput, TranscribeLimits, Transcriber, Transcript, TranscriptSegment,
+    SpeechFormat,
 };
 
 /// What a chat model does about a request.
@@ -179,64 +179,6 @@ impl Speaker for ScriptedSpeaker {
                 return Err(ProviderError::new(self.provider(), ProviderErrorKind::Auth));
             }
             Ok(format!("{} {}: {text}", format.media_type(), voice.unwrap_or("default")).into_bytes())
-        })
-    }
-}
-
-/// A transcriber that hears the same sentences in every recording, ten seconds each.
-pub struct ScriptedTranscriber {
-    sentences: Vec<String>,
-    languages: Mutex<Vec<Option<String>>>,
-}
-
-impl ScriptedTranscriber {
-    pub fn hearing(sentences: &[&str]) -> ScriptedTranscriber {
-        let sentences = sentences.iter().map(|&sentence| sentence.to_owned()).collect();
-        ScriptedTranscriber { sentences, languages: Mutex::default() }
-    }
-
-    /// The language that each request named.
-    pub fn languages(&self) -> Vec<Option<String>> {
-        lock(&self.languages).clone()
-    }
-}
-
-impl Transcriber for ScriptedTranscriber {
-    fn provider(&self) -> &str {
-        "elevenlabs"
-    }
-
-    fn model(&self) -> &str {
-        "scripted-scribe"
-    }
-
-    fn limits(&self) -> TranscribeLimits {
-        TranscribeLimits { takes_files: true, bytes: 1 << 20, requests: 1 }
-    }
-
-    fn transcribe<'a>(&'a self, input: TranscribeInput<'a>) -> ProviderFuture<'a, Transcript> {
-        lock(&self.languages).push(input.language.map(str::to_owned));
-        Box::pin(async move {
-            let segments: Vec<TranscriptSegment> = (self.sentences.iter().zip(0u64..))
-                .map(|(text, at)| TranscriptSegment {
-                    start_ms: at * 10_000,
-                    end_ms: (at + 1) * 10_000,
-                    text: text.clone(),
-                    speaker: None,
-                })
-                .collect();
-            let duration_ms = segments.last().map_or(0, |segment| segment.end_ms);
-            if let Some(told) = input.on_progress {
-                told(duration_ms);
-            }
-            Ok(Transcript {
-                provider: self.provider().to_owned(),
-                model: self.model().to_owned(),
-                language: input.language.map(str::to_owned),
-                duration_ms,
-                has_times: true,
-                segments,
-            })
         })
     }
 }

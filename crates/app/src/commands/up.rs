@@ -62,7 +62,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
-        let bound = dir2mcp_http::bind(wire::http_config(settings, &token, addresses)?).await?;
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, &token, addresses)?).await?;
         let site = wire::site(settings, &workspace, bound.shutdown())?;
         let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;

@@ -1,5 +1,6 @@
 //! The `dir2mcp.*` tools (dir2mcp specification, sections 12 to 15).
 
+mod annotate;
 mod ask;
 mod ask_audio;
 mod envelope;
@@ -11,6 +12,8 @@ mod rendered;
 mod schema;
 mod search;
 mod stats;
+mod transcribe;
+mod transcribe_and_ask;
 
 use std::sync::Arc;
 
@@ -56,6 +59,9 @@ impl ContractSet for Dir2mcp {
             open_file::tool(&frame, engine),
             list_files::tool(&frame, engine),
             stats::tool(&frame, engine),
+            transcribe::tool(&frame, engine),
+            annotate::tool(&frame, engine),
+            transcribe_and_ask::tool(&frame, engine, services.k_default),
             ask_audio::tool(&frame, engine, services.k_default),
         ]
     }
@@ -67,6 +73,7 @@ fn instructions(names: ToolNames) -> String {
         " Start with {search} (code identifiers, file names or plain words; each hit has a path, a line span \
          and a snippet), then read the cited lines with {open}. {ask} answers a question from the best \
          passages. {list} shows what is there, with filters and paging; {stats} says how far indexing got. \
+         {transcribe} writes down a recording, {annotate} extracts JSON of your schema from one document. \
          Paths are relative to the indexed directory. While indexing_complete is false, results cover the \
          files indexed so far.",
         search = name("search"),
@@ -74,6 +81,8 @@ fn instructions(names: ToolNames) -> String {
         ask = name("ask"),
         list = name("list_files"),
         stats = name("stats"),
+        transcribe = name("transcribe"),
+        annotate = name("annotate"),
     )
 }
 
@@ -87,8 +96,18 @@ mod tests {
     use crate::tool::tests::listed;
     use envelope::or_failure;
 
-    pub(super) fn specs() -> [ToolSpec; 6] {
-        [search::SPEC, ask::SPEC, open_file::SPEC, list_files::SPEC, stats::SPEC, ask_audio::SPEC]
+    pub(super) fn specs() -> [ToolSpec; 9] {
+        [
+            search::SPEC,
+            ask::SPEC,
+            open_file::SPEC,
+            list_files::SPEC,
+            stats::SPEC,
+            transcribe::SPEC,
+            annotate::SPEC,
+            transcribe_and_ask::SPEC,
+            ask_audio::SPEC,
+        ]
     }
 
     /// What `tools/list` shows, as one file that a reviewer reads. Whoever changes it raises
@@ -160,6 +179,9 @@ mod tests {
         ask::tests::reads_every_property(&(ask::SPEC.input)());
         open_file::tests::reads_every_property(&(open_file::SPEC.input)());
         list_files::tests::reads_every_property(&(list_files::SPEC.input)());
+        transcribe::tests::reads_every_property(&(transcribe::SPEC.input)());
+        annotate::tests::reads_every_property(&(annotate::SPEC.input)());
+        transcribe_and_ask::tests::reads_every_property(&(transcribe_and_ask::SPEC.input)());
         ask_audio::tests::reads_every_property(&(ask_audio::SPEC.input)());
     }
 

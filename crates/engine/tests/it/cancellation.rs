@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use engine::{Call, Deadline, DocumentReader, Engine, EngineConfig, Workspace};
 use extract::archive::{Entry, Walked};
+use extract::audio::RecordingInfo;
+use extract::picture::PagePicture;
 use extract::{Extraction, Format};
 use ingest::Archive;
-use model::{Caller, EmbeddingProvider, ErrorCode, IndexKind, LocalEmbedder, Providers};
+use model::{Caller, EmbeddingProvider, ErrorCode, IndexKind, LocalEmbedder, Providers, SkipReason};
 use testkit::Folder;
 use tokio::runtime::Runtime;
 
@@ -116,7 +118,15 @@ struct GatedReader(Arc<Gate>);
 impl DocumentReader for GatedReader {
     fn read(&self, format: Format, _: &str, _: &[u8]) -> Result<Extraction, String> {
         self.0.pass();
-        Ok(Extraction { format, title: None, units: vec![], parts: 0, skip: None, diagnostics: vec![] })
+        Ok(Extraction {
+            format,
+            title: None,
+            units: vec![],
+            parts: 0,
+            skip: None,
+            diagnostics: vec![],
+            unread_pages: vec![],
+        })
     }
 
     fn members(
@@ -128,6 +138,29 @@ impl DocumentReader for GatedReader {
     }
 
     fn member(&self, _: &Archive<'_>, _: &str) -> Result<Option<Vec<u8>>, String> {
+        Ok(None)
+    }
+
+    fn page_pictures(
+        &self,
+        _: Format,
+        _: &[u8],
+        _: &[u32],
+        _: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    ) {
+    }
+
+    fn recording(&self, _: Format, _: &str, _: &[u8]) -> Result<RecordingInfo, SkipReason> {
+        Err(SkipReason::Binary)
+    }
+
+    fn samples(
+        &self,
+        _: Format,
+        _: &str,
+        _: &[u8],
+        _: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason> {
         Ok(None)
     }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod audit;
 mod cancellation;
 mod injections;
+mod recognition;
 mod refresh;
 mod roles;
 mod roots;

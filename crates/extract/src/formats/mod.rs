@@ -16,6 +16,7 @@ mod odt;
 mod old_office;
 mod ooxml;
 mod pdf;
+mod picture;
 mod pptx;
 mod rtf;
 mod subtitles;
@@ -25,6 +26,7 @@ mod xlsx;
 
 pub use csv::row_lines;
 pub use md::headings;
+pub(crate) use pdf::PdfPictures;
 
 use crate::format::Format;
 use crate::sink::{Outcome, Sink};
@@ -59,6 +61,12 @@ const READERS: &[(Format, Reader)] = &[
     (Format::Vtt, subtitles::read),
     (Format::Md, md::read),
     (Format::Txt, txt::read),
+    (Format::Png, picture::read),
+    (Format::Jpeg, picture::read),
+    (Format::Gif, picture::read),
+    (Format::Webp, picture::read),
+    (Format::Bmp, picture::read),
+    (Format::Tiff, picture::read),
 ];
 
 pub(crate) fn reader(format: Format) -> Reader {

@@ -26,7 +26,7 @@ pub(super) fn decode(bytes: &[u8], sink: &mut Sink) -> Outcome<String> {
     }
 }
 
-/// For archives: they are read member by member.
+/// For archives, which are read member by member, and recordings, which are heard.
 pub(super) fn no_document(_: &[u8], sink: &mut Sink) -> Outcome {
     Err(Halt::Skip(SkipReason::Unsupported { doc_type: sink.format.to_string() }))
 }

@@ -2,18 +2,23 @@
 //! its text is got.
 
 mod pool;
+mod protocol;
+mod serve;
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use extract::archive::{self, Entry, Mode, Walked};
+use extract::audio::{self, RecordingInfo};
+use extract::picture::{self, PagePicture};
 use extract::{Extracted, Extraction, Format};
 use index::Index;
 use model::{ContentHash, DocType, RelPath, RepType, SkipReason};
 
 use crate::extracted;
 
-pub use pool::{DocumentProcesses, serve_documents};
+pub use pool::DocumentProcesses;
+pub use serve::serve_documents;
 
 /// Reads documents and archives. Implemented by a pool of processes, since the bytes may be hostile, and by this process
 /// for those who trust them.
@@ -32,6 +37,42 @@ pub trait DocumentReader: Send + Sync + fmt::Debug {
 
     /// The content of one member, by the path that [`DocumentReader::members`] gave it.
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String>;
+
+    /// Gives pictures of the pages of a PDF or an image file to `visit`, in the order asked for, until that breaks off. The
+    /// document is parsed once: ask for all pages in one call. Every page has an answer; [`SkipReason::NotTried`] is about
+    /// the reader, not about the bytes.
+    fn page_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    );
+
+    /// The picture of one page, counted from 1.
+    fn page_picture(&self, format: Format, bytes: &[u8], page: u32) -> Result<PagePicture, SkipReason> {
+        let mut found = None;
+        self.page_pictures(format, bytes, &[page], &mut |_, picture| {
+            found = Some(picture);
+            ControlFlow::Break(())
+        });
+        let detail = "the reader gave no answer".to_owned();
+        found.unwrap_or(Err(SkipReason::NotTried { detail }))
+    }
+
+    /// What a recording says of itself; nothing is decoded.
+    fn recording(&self, format: Format, name: &str, bytes: &[u8]) -> Result<RecordingInfo, SkipReason>;
+
+    /// Gives what is heard in a recording to `visit`, [`audio::CHUNK_SAMPLES`] at once: one channel,
+    /// [`audio::SAMPLE_RATE`] numbers a second. At the end it tells what the recording was, or nothing if `visit` broke off.
+    /// [`SkipReason::NotTried`] is about the reader, not about the bytes.
+    fn samples(
+        &self,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason>;
 
     /// Gives back what is kept for the next document: none is expected soon.
     fn release_idle(&self) {}
@@ -76,6 +117,30 @@ impl DocumentReader for InProcess {
 
     fn member(&self, archive: &Archive<'_>, path: &str) -> Result<Option<Vec<u8>>, String> {
         Ok(archive::member(archive.format, archive.name, archive.bytes, path, &self.within(archive)))
+    }
+
+    fn page_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    ) {
+        picture::page_pictures(format, bytes, pages, &self.limits, visit);
+    }
+
+    fn recording(&self, format: Format, name: &str, bytes: &[u8]) -> Result<RecordingInfo, SkipReason> {
+        audio::probe(format, name, bytes, &self.limits)
+    }
+
+    fn samples(
+        &self,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason> {
+        audio::samples(format, name, bytes, &self.limits, visit)
     }
 }
 
@@ -192,14 +257,7 @@ impl Extractor<'_> {
         match kind {
             ContentKind::Text(_) => {}
             ContentKind::Document(format, _) => {
-                let producer = extracted::producer(format, path);
-                if let Some(extraction) = self.kept(content_hash, &producer) {
-                    return Ok(of_extraction(doc_type, extraction, producer));
-                }
-                let extraction = self
-                    .reader
-                    .read(format, path.file_name(), &bytes)
-                    .map_err(|detail| SkipReason::NotTried { detail })?;
+                let (extraction, producer) = self.extraction(path, format, &bytes, content_hash)?;
                 match shortfall(&extraction) {
                     None => return Ok(of_extraction(doc_type, extraction, producer)),
                     // What is text anyway can be read as that: a subtitle without times, a broken notebook.
@@ -222,6 +280,25 @@ impl Extractor<'_> {
         }
     }
 
+    /// What is extracted from a document, be it nothing, and by whom.
+    pub(crate) fn extraction(
+        self,
+        path: &RelPath,
+        format: Format,
+        bytes: &[u8],
+        content_hash: &ContentHash,
+    ) -> Result<(Extraction, String), SkipReason> {
+        let producer = extracted::producer(format, path);
+        if let Some(extraction) = self.kept(content_hash, &producer) {
+            return Ok((extraction, producer));
+        }
+        let extraction = self
+            .reader
+            .read(format, path.file_name(), bytes)
+            .map_err(|detail| SkipReason::NotTried { detail })?;
+        Ok((extraction, producer))
+    }
+
     fn kept(self, content_hash: &ContentHash, producer: &str) -> Option<Extraction> {
         match self.kept?.produced_text(content_hash, producer) {
             Ok(written) => extracted::read(&written?),
@@ -233,7 +310,7 @@ impl Extractor<'_> {
     }
 }
 
-fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) -> DocumentText {
+pub(crate) fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) -> DocumentText {
     let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
     let meta = serde_json::json!({
         "format": extraction.format.as_str(),
@@ -252,7 +329,7 @@ fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) ->
 }
 
 /// Why a document has no text to search.
-fn shortfall(extraction: &Extraction) -> Option<SkipReason> {
+pub(crate) fn shortfall(extraction: &Extraction) -> Option<SkipReason> {
     match &extraction.skip {
         Some(reason) => Some(reason.clone()),
         None if extraction.units.is_empty() => {

@@ -1,12 +1,8 @@
 //! Processes that read hostile documents and archives: a small pool of children of the same binary, each reading one at a
 //! time under limits of memory and time, with no file and no network of its own. One bad file costs one document.
-//!
-//! A request is a length (4 bytes, little endian), a header in JSON, a length (8 bytes) and the document. An answer is a
-//! length (4 bytes), a head in JSON, a length (8 bytes) and a body: the members of an archive come one by one, each as such
-//! an answer, and the child waits with the next one until the last was taken.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,63 +10,26 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use extract::archive::{Entry, Mode as ArchiveMode, Walked};
+use extract::archive::{Entry, Walked};
+use extract::audio::RecordingInfo;
+use extract::picture::PagePicture;
 use extract::{Extraction, Format, Limits as ExtractLimits};
 use model::SkipReason;
-use serde::{Deserialize, Serialize};
 
-use super::{Archive, DocumentReader, InProcess};
+use super::protocol::{ChildMessage, Header, Job, Reply, answer, samples_of, send};
+use super::{Archive, DocumentReader};
 
 /// Beyond the document's own time limit: starting the process, sending the bytes.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// More text than an extraction may give is damage, or an attack on us.
-const MAX_ANSWER_BYTES: u64 = 512 << 20;
-
 /// A child that has read this many documents is replaced: what it keeps between them is bounded.
 const MAX_DOCUMENTS: u32 = 500;
 
+/// Pages that may end their process, or be late, before the rest of the document is given up.
+const MAX_LOST_PAGES: u32 = 3;
+
 /// Every child of this process runs on the same kernel, so what that lacks is said once.
 static SAID: Once = Once::new();
-
-/// What the child is told besides the bytes.
-#[derive(Debug, Serialize, Deserialize)]
-struct Header {
-    job: Job,
-    format: Format,
-    name: String,
-    limits: ExtractLimits,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-enum Job {
-    Extract,
-    Members(ArchiveMode),
-    Member(String),
-}
-
-/// What the child says; bytes of members are the body.
-#[derive(Debug, Serialize, Deserialize)]
-enum ChildMessage {
-    /// Said first, where the kernel did not take away all that it could.
-    Unconfined {
-        missing: String,
-    },
-    Extraction(Extraction),
-    Member {
-        path: String,
-    },
-    /// An entry that has no bytes.
-    Entry(Entry),
-    /// The end of a walk.
-    Walked(Walked),
-    /// One member, if there is such a one.
-    Content {
-        found: bool,
-    },
-}
-
-type Reply = (ChildMessage, Vec<u8>);
 
 /// The pool. As many children as there are threads that read at the same time, and none before the first document.
 #[derive(Debug)]
@@ -142,6 +101,7 @@ impl DocumentReader for DocumentProcesses {
             parts: 0,
             skip: Some(skip),
             diagnostics: Vec::new(),
+            unread_pages: Vec::new(),
         })
     }
 
@@ -187,9 +147,130 @@ impl DocumentReader for DocumentProcesses {
         }
     }
 
+    fn page_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    ) {
+        let mut left = pages;
+        let mut lost_pages = 0;
+        while !left.is_empty() {
+            let (given, reason) = match self.some_pictures(format, bytes, left, visit) {
+                Pictures::All => return,
+                Pictures::Before(given, reason) => (given, reason),
+            };
+            left = left.get(given..).unwrap_or_default();
+            let Some((page, rest)) = left.split_first() else { return };
+            if visit(*page, Err(reason.clone())).is_break() {
+                return;
+            }
+            left = rest;
+            lost_pages += 1;
+            if lost_pages >= MAX_LOST_PAGES || matches!(reason, SkipReason::NotTried { .. }) {
+                let mut given_up = left.iter().map(|page| visit(*page, Err(reason.clone())));
+                let _ = given_up.find(ControlFlow::is_break);
+                return;
+            }
+        }
+    }
+
+    fn recording(&self, format: Format, name: &str, bytes: &[u8]) -> Result<RecordingInfo, SkipReason> {
+        let info = self.listen(Job::Probe, format, name, bytes, &mut |_| ControlFlow::Continue(()))?;
+        info.ok_or_else(|| Lost::Gone.reason(format))
+    }
+
+    fn samples(
+        &self,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason> {
+        self.listen(Job::Samples, format, name, bytes, visit)
+    }
+
     /// An idle server keeps no processes.
     fn release_idle(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// How far one process came.
+enum Pictures {
+    /// To the end, or to where the caller broke off.
+    All,
+    /// So many pages; then this became of the next one.
+    Before(usize, SkipReason),
+}
+
+impl DocumentProcesses {
+    /// Pictures of pages by one process, for as long as it lives.
+    fn some_pictures(
+        &self,
+        format: Format,
+        bytes: &[u8],
+        pages: &[u32],
+        visit: &mut dyn FnMut(u32, Result<PagePicture, SkipReason>) -> ControlFlow<()>,
+    ) -> Pictures {
+        let mut process = match self.idle_one() {
+            Ok(process) => process,
+            Err(detail) => return Pictures::Before(0, SkipReason::NotTried { detail }),
+        };
+        let job = Job::Pictures(pages.to_vec());
+        let header = Header { job, format, name: String::new(), limits: self.limits.clone() };
+        let mut asked = process.send(&header, bytes);
+        for (index, page) in pages.iter().enumerate() {
+            let picture = match asked.and_then(|()| process.next(self.patience())) {
+                Ok((ChildMessage::Picture(head), png)) => head.map(|head| PagePicture {
+                    png,
+                    width: head.width,
+                    height: head.height,
+                    kind: head.kind,
+                }),
+                Ok(_) => return Pictures::Before(index, Lost::Gone.reason(format)),
+                Err(lost) => return Pictures::Before(index, lost.reason(format)),
+            };
+            asked = Ok(());
+            if visit(*page, picture).is_break() && index + 1 < pages.len() {
+                // The process is in the middle of it, and ends with this.
+                return Pictures::All;
+            }
+        }
+        self.keep(process);
+        Pictures::All
+    }
+
+    /// What is heard in a recording, and what it is.
+    fn listen(
+        &self,
+        job: Job,
+        format: Format,
+        name: &str,
+        bytes: &[u8],
+        visit: &mut dyn FnMut(&[f32]) -> ControlFlow<()>,
+    ) -> Result<Option<RecordingInfo>, SkipReason> {
+        let mut process = self.idle_one().map_err(|detail| SkipReason::NotTried { detail })?;
+        let header = Header { job, format, name: name.to_owned(), limits: self.limits.clone() };
+        let mut asked = process.send(&header, bytes);
+        loop {
+            match asked.and_then(|()| process.next(self.patience())) {
+                Ok((ChildMessage::Samples, bytes)) => {
+                    if visit(&samples_of(&bytes)).is_break() {
+                        // The process is in the middle of it, and ends with this.
+                        return Ok(None);
+                    }
+                }
+                Ok((ChildMessage::Recording(info), _)) => {
+                    self.keep(process);
+                    return info.map(Some);
+                }
+                Ok(_) => return Err(Lost::Gone.reason(format)),
+                Err(lost) => return Err(lost.reason(format)),
+            }
+            asked = Ok(());
+        }
     }
 }
 
@@ -286,93 +367,10 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Writes a message of either side: its head and its body.
-fn send(to: &mut impl Write, head: &impl Serialize, body: &[u8]) -> io::Result<()> {
-    let head = serde_json::to_vec(head).map_err(io::Error::other)?;
-    to.write_all(&(head.len() as u32).to_le_bytes())?;
-    to.write_all(&head)?;
-    to.write_all(&(body.len() as u64).to_le_bytes())?;
-    to.write_all(body)?;
-    to.flush()
-}
-
-fn answer(from: &mut impl Read) -> io::Result<Reply> {
-    let mut length = [0; 4];
-    from.read_exact(&mut length)?;
-    let head = bounded(from, u32::from_le_bytes(length).into())?;
-    let head = serde_json::from_slice(&head).map_err(io::Error::other)?;
-    let mut length = [0; 8];
-    from.read_exact(&mut length)?;
-    Ok((head, bounded(from, u64::from_le_bytes(length))?))
-}
-
-/// Reads that many bytes; more than an answer can have is an error.
-fn bounded(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
-    if length > MAX_ANSWER_BYTES {
-        return Err(io::Error::other("an answer of impossible length"));
-    }
-    let mut bytes = Vec::new();
-    from.take(length).read_to_end(&mut bytes)?;
-    if (bytes.len() as u64) < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(bytes) }
-}
-
-/// The other side: answers requests until there are no more. The caller has taken away what the process may do, and says
-/// what of it the kernel could not do.
-pub fn serve_documents(from: &mut impl Read, to: &mut impl Write, missing: &str) -> io::Result<()> {
-    if !missing.is_empty() {
-        send(to, &ChildMessage::Unconfined { missing: missing.to_owned() }, &[])?;
-    }
-    loop {
-        let mut length = [0; 4];
-        match from.read_exact(&mut length) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(error) => return Err(error),
-        }
-        let mut header = vec![0; u32::from_le_bytes(length) as usize];
-        from.read_exact(&mut header)?;
-        let header: Header = serde_json::from_slice(&header).map_err(io::Error::other)?;
-        let mut length = [0; 8];
-        from.read_exact(&mut length)?;
-        let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
-        from.read_exact(&mut bytes)?;
-        serve(header, &bytes, to)?;
-    }
-}
-
-fn serve(header: Header, bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
-    let Header { job, format, name, limits } = header;
-    let archive =
-        |mode| Archive { format, name: &name, bytes, mode, max_member_bytes: limits.max_member_bytes };
-    let reader = InProcess { limits: limits.clone() };
-    match job {
-        Job::Extract => {
-            let extraction = reader.read(format, &name, bytes).map_err(io::Error::other)?;
-            send(to, &ChildMessage::Extraction(extraction), &[])
-        }
-        Job::Members(mode) => {
-            let mut sent = Ok(());
-            let mut visit = |entry| {
-                sent = match entry {
-                    Entry::Member { path, bytes } => send(to, &ChildMessage::Member { path }, &bytes),
-                    entry => send(to, &ChildMessage::Entry(entry), &[]),
-                };
-                if sent.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            };
-            let walked = reader.members(&archive(mode), &mut visit).map_err(io::Error::other)?;
-            sent?;
-            send(to, &ChildMessage::Walked(walked), &[])
-        }
-        Job::Member(path) => {
-            let member = reader.member(&archive(ArchiveMode::Deep), &path).map_err(io::Error::other)?;
-            let found = member.is_some();
-            send(to, &ChildMessage::Content { found }, &member.unwrap_or_default())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use extract::archive::Mode as ArchiveMode;
+
     use super::*;
 
     fn processes(script: &str) -> DocumentProcesses {
@@ -396,6 +394,26 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_dies_costs_a_page_and_not_the_reader() {
+        let pages: Vec<u32> = (1..=10).collect();
+        let mut seen = Vec::new();
+        processes("exit 3").page_pictures(Format::Pdf, b"%PDF-1.4", &pages, &mut |page, picture| {
+            assert!(matches!(picture, Err(SkipReason::Damaged { .. })), "{picture:?}");
+            seen.push(page);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen, pages, "every page has an answer");
+        let missing = DocumentProcesses::new("/nowhere/at/all".into(), Vec::new());
+        let answer = missing.page_picture(Format::Pdf, b"", 1);
+        assert!(matches!(answer, Err(SkipReason::NotTried { .. })), "{answer:?}");
+        let mut heard = |_: &[f32]| ControlFlow::Continue(());
+        let answer = missing.samples(Format::Wav, "a.wav", b"", &mut heard);
+        assert!(matches!(answer, Err(SkipReason::NotTried { .. })), "{answer:?}");
+        let answer = processes("exit 3").samples(Format::Wav, "a.wav", b"RIFF", &mut heard);
+        assert!(matches!(answer, Err(SkipReason::Damaged { .. })), "{answer:?}");
+    }
+
+    #[test]
     fn a_lost_archive_keeps_what_it_gave() {
         let archive = Archive {
             format: Format::Zip,
@@ -409,40 +427,5 @@ mod tests {
         assert!(matches!(walked.refused, Some(SkipReason::Damaged { .. })), "{walked:?}");
         assert!(pool.member(&archive, "x").unwrap_err().contains("ended"));
         assert!(ended(&archive, 7, &Lost::Late).stopped.is_some());
-    }
-
-    #[test]
-    fn both_sides_understand_each_other() {
-        let mut request = Vec::new();
-        let limits = ExtractLimits::default();
-        let name = "a.rtf".to_owned();
-        let header = Header { job: Job::Extract, format: Format::Rtf, name, limits: limits.clone() };
-        for _ in 0..2 {
-            send(&mut request, &header, br"{\rtf1 The lighthouse keeper.}").unwrap();
-        }
-        // One file, packed: an archive of one member.
-        let mut packed = Vec::new();
-        packed.extend_from_slice(b"\x1F\x8B\x08\0\0\0\0\0\0\xFF");
-        packed.extend_from_slice(&[1, 2, 0, 0xFD, 0xFF, b'h', b'i']);
-        packed.extend_from_slice(&[0xAC, 0x2A, 0x93, 0xD8, 2, 0, 0, 0]);
-        for job in [Job::Members(ArchiveMode::Deep), Job::Member("a.txt".into()), Job::Member("b".into())] {
-            let name = "a.txt.gz".to_owned();
-            let header = Header { job, format: Format::TarGz, name, limits: limits.clone() };
-            send(&mut request, &header, &packed).unwrap();
-        }
-        let mut answers = Vec::new();
-        serve_documents(&mut request.as_slice(), &mut answers, "").unwrap();
-        let mut rest = answers.as_slice();
-        for _ in 0..2 {
-            let (ChildMessage::Extraction(extraction), _) = answer(&mut rest).unwrap() else { panic!() };
-            assert!(extraction.units[0].text.contains("lighthouse keeper"), "{extraction:?}");
-        }
-        let (ChildMessage::Member { path }, bytes) = answer(&mut rest).unwrap() else { panic!() };
-        assert_eq!((path.as_str(), bytes.as_slice()), ("a.txt", b"hi".as_slice()));
-        assert!(matches!(answer(&mut rest).unwrap(), (ChildMessage::Walked(_), _)));
-        let (ChildMessage::Content { found: true }, bytes) = answer(&mut rest).unwrap() else { panic!() };
-        assert_eq!(bytes, b"hi");
-        assert!(matches!(answer(&mut rest).unwrap(), (ChildMessage::Content { found: false }, _)));
-        assert!(rest.is_empty());
     }
 }

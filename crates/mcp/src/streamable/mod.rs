@@ -64,7 +64,7 @@ pub struct StreamableConfig {
     /// Fires when running calls are dropped.
     pub stopped: CancellationToken,
     /// Called after many sessions ended at once: a time to tidy up.
-    pub after_burst: fn(),
+    pub after_burst: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// Limits that contradict each other.
@@ -83,7 +83,7 @@ pub struct Streamable {
     endpoints: Arc<AtomicUsize>,
     stopping: CancellationToken,
     stopped: CancellationToken,
-    after_burst: fn(),
+    after_burst: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Default for StreamableConfig {
@@ -96,7 +96,7 @@ impl Default for StreamableConfig {
             clock: Arc::new(SystemMonotonicClock),
             stopping: CancellationToken::new(),
             stopped: CancellationToken::new(),
-            after_burst: || {},
+            after_burst: Arc::new(|| {}),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::{
     Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, ModelNames, SystemClock,
 };
-use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Query};
+use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Providers, Query};
 use providers::local::TableEmbedder;
 use serde_json::json;
 use testkit::scenario::Answers;
@@ -86,8 +86,7 @@ pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvide
         clock: Arc::new(SystemClock),
         read_only: false,
     };
-    Engine::open(config, model::Providers::only(embedding))
-        .unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, Providers::only(embedding)).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
 pub(super) fn index(engine: &Engine, mode: IndexMode) {

@@ -149,7 +149,8 @@ fn the_reading_child_has_given_up_everything() {
     let limits = json!({
         "max_input_bytes": 1000, "max_output_chars": 1000, "max_units": 10, "max_members": 10,
         "max_member_bytes": 1000, "max_total_bytes": 1000, "max_ratio": 10, "max_depth": 2, "max_nesting": 10,
-        "max_steps": 100_000, "max_time": null,
+        "max_steps": 100_000, "max_time": null, "max_picture_pixels": 1000, "max_picture_bytes": 1000,
+        "max_recording_seconds": 10,
     });
     let header = json!({ "job": "Extract", "format": "rtf", "name": "a.rtf", "limits": limits }).to_string();
     let document = br"{\rtf1 The quokka smiles.}";

@@ -20,6 +20,7 @@ mod labelled_questions;
 mod load;
 mod model_view;
 mod ranking;
+mod reading_child;
 mod remote_embedder;
 mod repo;
 mod roundtrip;

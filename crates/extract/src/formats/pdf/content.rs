@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::file::File;
 use super::font::{Font, Fonts};
-use super::object::{Dict, Lexer, Object};
+use super::object::{Dict, Lexer, Object, Stream};
 use super::strings::text_string;
 use crate::sink::{Halt, Outcome};
 
@@ -23,6 +23,21 @@ pub(super) struct Glyph {
     pub(super) angle: u16,
     /// Its part of [`Shown::text`].
     pub(super) text: Range<u32>,
+    /// It is there for searching and not drawn.
+    pub(super) hidden: bool,
+}
+
+/// An image on the page.
+#[derive(Debug, Clone)]
+pub(super) struct PlacedImage {
+    /// The object; none for an image within the content stream.
+    pub(super) stream: Option<Rc<Stream>>,
+    /// Where the unit square lands.
+    pub(super) matrix: Matrix,
+    /// How much of [`Shown::text`] came before it, and lies under it.
+    pub(super) text_before: u32,
+    /// A stencil would be painted black here.
+    pub(super) black: bool,
 }
 
 /// What a page shows, in the order of showing.
@@ -32,6 +47,10 @@ pub(super) struct Shown {
     pub(super) text: String,
     /// Characters whose meaning the font does not tell.
     pub(super) unknown: u32,
+    /// The first [`MOST_IMAGES`] images.
+    pub(super) images: Vec<PlacedImage>,
+    /// Pieces of lines, curves and rectangles that were painted.
+    pub(super) strokes: u32,
 }
 
 impl Shown {
@@ -90,6 +109,8 @@ struct State {
     scale: f64,
     leading: f64,
     rise: f64,
+    hidden: bool,
+    black: bool,
 }
 
 pub(super) struct Interpreter<'f, 'a> {
@@ -105,6 +126,8 @@ pub(super) struct Interpreter<'f, 'a> {
     respaced: bool,
     /// Texts that replace what is shown, from nested marks; `Some("")` once the text is given.
     actual: Vec<Option<String>>,
+    /// Pieces of the path that is being made.
+    pieces: u32,
     pub(super) shown: Shown,
 }
 
@@ -112,6 +135,8 @@ pub(super) struct Interpreter<'f, 'a> {
 const MOST_FORMS: u32 = 12;
 const MOST_SAVED: usize = 512;
 const MOST_GLYPHS: usize = 2_000_000;
+/// A scan may be stored in strips, but not in this many.
+const MOST_IMAGES: usize = 4096;
 /// A blank that moves the text by less than this, in sizes of the font, separates no words.
 const NO_BLANK: f64 = 0.08;
 /// Scanned pages lie askew by a few degrees.
@@ -128,6 +153,8 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             scale: 1.0,
             leading: 0.0,
             rise: 0.0,
+            hidden: false,
+            black: true,
         };
         Interpreter {
             file,
@@ -139,6 +166,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             line: Matrix::ONE,
             respaced: false,
             actual: Vec::new(),
+            pieces: 0,
             shown: Shown::default(),
         }
     }
@@ -165,6 +193,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             };
             if word == b"BI" {
                 skip_image(&mut lexer);
+                self.image(None);
             } else {
                 self.operator(&word, &operands, resources, depth)?;
             }
@@ -213,6 +242,16 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             b"Tz" => self.state.scale = number(0) / 100.0,
             b"TL" => self.state.leading = number(0),
             b"Ts" => self.state.rise = number(0),
+            b"Tr" => self.state.hidden = matches!(number(0) as i64, 3 | 7),
+            b"m" | b"l" | b"c" | b"v" | b"y" | b"re" => self.pieces = self.pieces.saturating_add(1),
+            b"f" | b"F" | b"f*" | b"B" | b"B*" | b"b" | b"b*" | b"S" | b"s" => {
+                self.shown.strokes = self.shown.strokes.saturating_add(std::mem::take(&mut self.pieces));
+            }
+            b"n" => self.pieces = 0,
+            b"g" => self.state.black = number(0) <= 0.0,
+            b"rg" => self.state.black = (0..3).all(|index| number(index) <= 0.0),
+            b"k" => self.state.black = number(3) >= 1.0,
+            b"cs" | b"sc" | b"scn" => self.state.black = false,
             b"q" if self.saved.len() < MOST_SAVED => self.saved.push(self.state.clone()),
             b"Q" => {
                 if let Some(state) = self.saved.pop() {
@@ -271,16 +310,31 @@ impl<'f, 'a> Interpreter<'f, 'a> {
         let found = objects.dict().and_then(|all| all.0.iter().find(|(known, _)| **known == *name));
         let Some((_, object)) = found else { return Ok(()) };
         if let Object::Stream(stream) = &*self.file.resolve(object)?
-            && stream.dict.get("Subtype").is_some_and(|kind| kind.is_name("Form"))
+            && let Some(kind) = stream.dict.get("Subtype")
         {
-            self.form_stream(stream, Matrix::ONE, resources, depth)?;
+            if kind.is_name("Form") {
+                self.form_stream(stream, Matrix::ONE, resources, depth)?;
+            } else if kind.is_name("Image") {
+                self.image(Some(stream));
+            }
         }
         Ok(())
     }
 
+    fn image(&mut self, stream: Option<&Rc<Stream>>) {
+        if self.shown.images.len() < MOST_IMAGES {
+            self.shown.images.push(PlacedImage {
+                stream: stream.cloned(),
+                matrix: self.state.ctm,
+                text_before: self.shown.text.len() as u32,
+                black: self.state.black,
+            });
+        }
+    }
+
     pub(super) fn form_stream(
         &mut self,
-        stream: &super::object::Stream,
+        stream: &Stream,
         placed: Matrix,
         resources: &Dict,
         depth: u32,
@@ -358,7 +412,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
             return Ok(());
         };
         self.file.meter.spend(bytes.len() as u64)?;
-        let State { size, char_space, word_space, scale, rise, .. } = self.state;
+        let State { size, char_space, word_space, scale, rise, hidden, .. } = self.state;
         let device = self.text.then(&self.state.ctm);
         let [a, b, c, d, ..] = device.0;
         let height = (size * c.hypot(d)).abs();
@@ -407,6 +461,7 @@ impl<'f, 'a> Interpreter<'f, 'a> {
                         size: if height > 0.0 { height } else { size.abs() * stretch } as f32,
                         angle,
                         text: from..shown.text.len() as u32,
+                        hidden,
                     });
                 }
                 Some(_) => {

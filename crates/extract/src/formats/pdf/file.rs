@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::crypt::Crypt;
-use super::filter;
+use super::filter::{self, Filters};
 use super::object::{Dict, Lexer, Object, Stream, is_regular};
 use crate::limits::Meter;
 use crate::sink::Outcome;
@@ -219,8 +219,24 @@ impl<'a> File<'a> {
 
     /// The bytes of a stream, decoded; `None` if they are a picture.
     pub(super) fn decoded(&self, stream: &Stream) -> Outcome<Option<Cow<'a, [u8]>>> {
+        let filters = self.filters(stream)?;
+        filter::decode(self.raw(stream, &filters)?, &filters, self.meter)
+    }
+
+    /// The bytes of a stream as they are stored, decrypted.
+    pub(super) fn raw(&self, stream: &Stream, filters: &Filters) -> Outcome<Cow<'a, [u8]>> {
         let raw = &self.bytes[stream.range.clone()];
         self.meter.spend(1 + raw.len() as u64 / 256)?;
+        let is_plain = stream.dict.get("Type").is_some_and(|kind| kind.is_name("XRef"))
+            || filters.first().is_some_and(|(name, _)| name == b"Crypt");
+        Ok(match &*self.crypt.borrow() {
+            Some(crypt) if !is_plain => Cow::Owned(crypt.stream(raw, stream.number, stream.generation)),
+            _ => Cow::Borrowed(raw),
+        })
+    }
+
+    /// The codings of a stream; their parameters have no references left, but for streams.
+    pub(super) fn filters(&self, stream: &Stream) -> Outcome<Vec<(Vec<u8>, Dict)>> {
         let mut filters = Vec::new();
         let named = self.value(&stream.dict, "Filter")?.or(self.value(&stream.dict, "F")?);
         let parameters = self.value(&stream.dict, "DecodeParms")?.or(self.value(&stream.dict, "DP")?);
@@ -242,13 +258,7 @@ impl<'a> File<'a> {
             }
             filters.push((name.name().unwrap_or_default().to_vec(), dict));
         }
-        let is_plain = stream.dict.get("Type").is_some_and(|kind| kind.is_name("XRef"))
-            || filters.first().is_some_and(|(name, _)| name == b"Crypt");
-        let raw = match &*self.crypt.borrow() {
-            Some(crypt) if !is_plain => Cow::Owned(crypt.stream(raw, stream.number, stream.generation)),
-            _ => Cow::Borrowed(raw),
-        };
-        filter::decode(raw, &filters, self.meter)
+        Ok(filters)
     }
 
     fn object_stream(&self, number: u32) -> Outcome<Rc<Vec<(u32, Object)>>> {

@@ -13,17 +13,30 @@ use crate::sink::Outcome;
 /// More codings on one stream than any program writes.
 const MOST_FILTERS: usize = 6;
 
+/// The codings of a stream in the order in which they are undone, each with its parameters.
+pub(super) type Filters = [(Vec<u8>, Dict)];
+
 /// The bytes of a stream, decoded; `None` if they are a picture or in an unknown coding.
 pub(super) fn decode<'a>(
     raw: Cow<'a, [u8]>,
-    filters: &[(Vec<u8>, Dict)],
+    filters: &Filters,
     meter: &Meter,
 ) -> Outcome<Option<Cow<'a, [u8]>>> {
+    let (bytes, rest) = decode_some(raw, filters, meter)?;
+    Ok(rest.is_empty().then_some(bytes))
+}
+
+/// The bytes up to the first coding that is left alone, and what remains to be undone.
+pub(super) fn decode_some<'a, 'f>(
+    raw: Cow<'a, [u8]>,
+    filters: &'f Filters,
+    meter: &Meter,
+) -> Outcome<(Cow<'a, [u8]>, &'f Filters)> {
     if filters.len() > MOST_FILTERS {
-        return Ok(None);
+        return Ok((raw, filters));
     }
     let mut bytes = raw;
-    for (name, parameters) in filters {
+    for (index, (name, parameters)) in filters.iter().enumerate() {
         let decoded = match name.as_slice() {
             b"FlateDecode" | b"Fl" => predicted(flate(&bytes, meter)?, parameters),
             b"LZWDecode" | b"LZW" => predicted(lzw(&bytes, parameters, meter)?, parameters),
@@ -31,11 +44,11 @@ pub(super) fn decode<'a>(
             b"ASCII85Decode" | b"A85" => ascii_85(&bytes),
             b"RunLengthDecode" | b"RL" => run_length(&bytes, meter)?,
             b"Crypt" => continue,
-            _ => return Ok(None),
+            _ => return Ok((bytes, &filters[index..])),
         };
         bytes = Cow::Owned(decoded);
     }
-    Ok(Some(bytes))
+    Ok((bytes, &[]))
 }
 
 fn flate(bytes: &[u8], meter: &Meter) -> Outcome<Vec<u8>> {

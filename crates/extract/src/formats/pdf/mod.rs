@@ -1,4 +1,4 @@
-//! PDF: the text layer, page by page. No pictures are decoded, nothing is run, nothing outside is asked.
+//! PDF: the text layer, page by page, and pictures of the pages that have none. Nothing is run, nothing outside is asked.
 
 mod accents;
 mod cff;
@@ -11,14 +11,17 @@ mod filter;
 mod font;
 mod font_program;
 mod glyph_names;
+mod image;
 mod layout;
 mod object;
+mod picture;
 mod predefined;
 mod right_to_left;
 mod simple_font;
 mod strings;
 mod tables;
 mod truetype;
+mod unread;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -32,6 +35,8 @@ use content::{Interpreter, Matrix, Shown};
 use file::{File, Locked, is_type};
 use font::Fonts;
 use object::{Dict, Object};
+
+pub(crate) use picture::PdfPictures;
 
 /// Pages that may unpack to more than their share before the document is refused. Each costs 16 MiB or more.
 const MOST_TIGHT_PAGES: u32 = 16;
@@ -66,6 +71,9 @@ pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
         if shown.unknown > 0 {
             sink.note(Diagnostic::UnknownGlyphs { page: number, count: shown.unknown });
         }
+        if unread::is_unread(&shown, page.area()) {
+            sink.unread_pages.push(number);
+        }
         let text = layout::text(&shown);
         empty += u32::from(text.trim().is_empty());
         let heading = text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
@@ -99,6 +107,34 @@ struct Page {
     resources: Option<Rc<Object>>,
     media: Option<[f64; 4]>,
     rotate: i64,
+}
+
+/// What a page is without a size of its own.
+const LETTER: [f64; 4] = [0.0, 0.0, 612.0, 792.0];
+
+impl Page {
+    /// What turns the page as it is shown.
+    fn turned(&self) -> Matrix {
+        match self.rotate.rem_euclid(360) {
+            90 => Matrix([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]),
+            180 => Matrix([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0]),
+            270 => Matrix([0.0, 1.0, -1.0, 0.0, 0.0, 0.0]),
+            _ => Matrix::ONE,
+        }
+    }
+
+    /// The page's own size, where it has a sound one.
+    fn sound_media(&self) -> Option<[f64; 4]> {
+        self.media.filter(|[left, bottom, right, top]| right - left > 1.0 && top - bottom > 1.0)
+    }
+
+    /// What is visible, turned as it is shown: left, bottom, right and top.
+    fn area(&self) -> [f64; 4] {
+        let [left, bottom, right, top] = self.sound_media().unwrap_or(LETTER);
+        let turned = self.turned();
+        let (one, other) = (turned.apply(left, bottom), turned.apply(right, top));
+        [one.0.min(other.0), one.1.min(other.1), one.0.max(other.0), one.1.max(other.1)]
+    }
 }
 
 /// The pages in their order. The tree is walked with a list of what is left, and no node twice.
@@ -169,12 +205,7 @@ fn rectangle(object: &Object, file: &File<'_>) -> Outcome<Option<[f64; 4]>> {
 fn show(page: &Page, file: &File<'_>, fonts: &mut Fonts) -> Outcome<Shown> {
     let Some(dict) = page.dict.dict() else { return Ok(Shown::default()) };
     let bytes = contents(dict, file)?;
-    let turned = match page.rotate.rem_euclid(360) {
-        90 => Matrix([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]),
-        180 => Matrix([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0]),
-        270 => Matrix([0.0, 1.0, -1.0, 0.0, 0.0, 0.0]),
-        _ => Matrix::ONE,
-    };
+    let turned = page.turned();
     let empty = Dict::default();
     let resources = page.resources.as_deref().and_then(Object::dict).unwrap_or(&empty);
     let mut interpreter = Interpreter::new(file, fonts, turned);
@@ -187,14 +218,12 @@ fn show(page: &Page, file: &File<'_>, fonts: &mut Fonts) -> Outcome<Shown> {
     }
     annotations(dict, file, &mut interpreter, turned)?;
     let mut shown = interpreter.shown;
-    if let Some([left, bottom, right, top]) = page.media.filter(|[l, b, r, t]| r - l > 1.0 && t - b > 1.0) {
+    if page.sound_media().is_some() {
         // Text outside of the page is not visible.
-        let (one, other) = (turned.apply(left, bottom), turned.apply(right, top));
-        let (low, high) =
-            ((one.0.min(other.0), one.1.min(other.1)), (one.0.max(other.0), one.1.max(other.1)));
+        let [left, bottom, right, top] = page.area();
         shown.glyphs.retain(|glyph| {
             let (x, y) = (f64::from(glyph.start.0), f64::from(glyph.start.1));
-            x >= low.0 - 3.0 && x <= high.0 + 3.0 && y >= low.1 - 3.0 && y <= high.1 + 3.0
+            x >= left - 3.0 && x <= right + 3.0 && y >= bottom - 3.0 && y <= top + 3.0
         });
     }
     Ok(shown)
