@@ -107,7 +107,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
         reader: std::sync::Arc::new(engine::InProcess::default()),
         oversample: 5,
         weights: Weights::default(),
-        generate_answer: false,
+        answers: engine::AnswerSettings { generate: false, ..engine::AnswerSettings::default() },
         models: ModelNames {
             embed_text: model(IndexKind::Text),
             embed_code: model(IndexKind::Code),

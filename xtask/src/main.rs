@@ -64,7 +64,7 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   eval --sets PATH [--ablations] [--weights NAME=VALUE,...] [--write]
                                    how often the right file is found on labelled questions; --write puts the figures
                                    in eval/results.md
-  eval --everyday [--verbose] [--write]
+  eval --everyday|--answers [--verbose] [--debug] [--write]
                                    everyday questions over a made folder of documents, mails and code: no download
                                    is needed; --write puts the figures in eval/everyday/results.md
   documents [PDF]...               documents that other programs made, read and compared with what they say, and PDFs

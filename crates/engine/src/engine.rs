@@ -12,6 +12,7 @@ use model::{ErrorCode, IndexMode, Progress, Providers, WallClock};
 use policy::{Guard, Policy, PolicyError, Redactor, Root, RootError};
 use retrieve::Weights;
 
+use crate::ask::AnswerSettings;
 use crate::corpus::{Corpus, ModelNames};
 use crate::shared::SharedEngine;
 use crate::state_dir::StateDirError;
@@ -34,7 +35,7 @@ pub struct EngineConfig {
     pub reader: Arc<dyn DocumentReader>,
     pub oversample: usize,
     pub weights: Weights,
-    pub generate_answer: bool,
+    pub answers: AnswerSettings,
     pub models: ModelNames,
     /// Time stamps come from here.
     pub clock: Arc<dyn WallClock>,

@@ -23,6 +23,7 @@ use crate::open_file::Door;
 use crate::outliner::Outliner;
 use crate::provider_thread::ProviderThread;
 use crate::recognition::Recognition;
+use crate::reranking::Reranking;
 use crate::state_dir;
 use crate::worker;
 
@@ -38,6 +39,7 @@ pub(crate) struct SharedEngine {
     pub(crate) config: EngineConfig,
     pub(crate) guard: Guard,
     pub(crate) providers: Providers,
+    pub(crate) reranking: Option<Arc<Reranking>>,
     query_embedder: QueryEmbedder,
     pub(crate) embedding_thread: ProviderThread,
     pub(crate) recognition: Recognition,
@@ -72,6 +74,8 @@ impl SharedEngine {
         guard: Guard,
         providers: Providers,
     ) -> Result<SharedEngine, EngineError> {
+        let redactor = Arc::clone(guard.policy().redactor());
+        let reranking = providers.reranker.clone().map(|model| Arc::new(Reranking::new(model, redactor)));
         let embedding = &providers.embedding;
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
@@ -89,6 +93,7 @@ impl SharedEngine {
             guard,
             query_embedder: QueryEmbedder::new(embedding.clone()),
             providers,
+            reranking,
             embedding_thread: embedding::thread(),
             recognition: Recognition::default(),
             counters,

@@ -110,7 +110,7 @@ macro_rules! error_codes {
                     Provider::$provider,
                     ProviderFault::Failed,
                     concat!($provider_name, "_FAILED"),
-                    concat!("A call to ", $spoken, " failed."),
+                    concat!($spoken, " failed to answer."),
                 ),
             )+
             $(row(ErrorCode::$more, $more_name, ErrorKind::$more_kind, $more_status, retryable!($more_retry), $more_meaning),)+
@@ -168,6 +168,7 @@ error_codes! {
     providers {
         Mistral "MISTRAL" "Mistral";
         Elevenlabs "ELEVENLABS" "ElevenLabs";
+        Other "PROVIDER" "Another provider";
     }
     further {
         LimitExceeded "LIMIT_EXCEEDED" Input 413 final "A limit of the operator refuses what was asked for.";

@@ -16,8 +16,8 @@ use dir2mcp_http::{
 };
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, FurtherRoot,
-    InProcess, IngestRules, SystemClock, Workspace,
+    AnswerSettings, ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError,
+    FurtherRoot, InProcess, IngestRules, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -94,7 +94,11 @@ fn open(
         reader: reader(),
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
-        generate_answer: settings.rag.generate_answer,
+        answers: AnswerSettings {
+            generate: settings.rag.generate_answer,
+            system_prompt: settings.rag.system_prompt.clone(),
+            max_context_chars: settings.rag.max_context_chars,
+        },
         models: models::names(loaded, &providers),
         clock: Arc::new(SystemClock),
         read_only,

@@ -35,7 +35,7 @@ pub(crate) fn config(root: &Path, state: &Path) -> EngineConfig {
         reader: Arc::new(InProcess::default()),
         oversample: 5,
         weights: Weights::default(),
-        generate_answer: true,
+        answers: engine::AnswerSettings::default(),
         models: ModelNames {
             embed_text: name(),
             embed_code: name(),

@@ -74,7 +74,7 @@ pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvide
         reader: Arc::new(InProcess::default()),
         oversample: 5,
         weights: engine::Weights::default(),
-        generate_answer: true,
+        answers: engine::AnswerSettings::default(),
         models: ModelNames {
             embed_text: name(),
             embed_code: name(),
