@@ -54,7 +54,6 @@ fn as_format(format: Format, name: &str, bytes: &[u8]) {
     for unit in &extraction.units {
         assert!(!unit.text.is_empty() && !unit.text.contains(['\r', '\0', '\u{202e}']));
     }
-    let (text, spans) = extraction.joined();
-    let lines = text.lines().count().max(1) as u32;
-    assert!(spans.iter().all(|(first, last)| first <= last && *last <= lines + 1));
+    let lines = extraction.joined().lines().count().max(1) as u32;
+    assert!(extraction.unit_lines().iter().all(|(first, last)| first <= last && *last <= lines + 1));
 }
