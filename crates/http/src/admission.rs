@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::refusal::Refusal;
-use crate::turns::{ClientKey, RequestTurn, Turns};
+use crate::turns::{ClientKey, RequestTurn, RequestTurns};
 use crate::unsent::Unsent;
 
 pub(crate) struct BodyAdmission {
-    turns: Arc<Turns>,
+    turns: Arc<RequestTurns>,
     connection: Arc<Unsent>,
     client: ClientKey,
     outcome: Mutex<AdmissionOutcome>,
@@ -20,7 +20,11 @@ struct AdmissionOutcome {
 }
 
 impl BodyAdmission {
-    pub(crate) fn new(turns: &Arc<Turns>, connection: &Arc<Unsent>, client: ClientKey) -> Arc<BodyAdmission> {
+    pub(crate) fn new(
+        turns: &Arc<RequestTurns>,
+        connection: &Arc<Unsent>,
+        client: ClientKey,
+    ) -> Arc<BodyAdmission> {
         Arc::new(BodyAdmission {
             turns: Arc::clone(turns),
             connection: Arc::clone(connection),

@@ -21,7 +21,7 @@ use crate::error::HttpError;
 use crate::listen::Bound;
 use crate::site::{HttpSite, ServedSite};
 use crate::timed_stream::{Exchange, TimedStream};
-use crate::turns::Turns;
+use crate::turns::RequestTurns;
 use crate::unsent::Unsent;
 
 /// Request line and headers together. The longest honest ones carry a token and a few headers of the protocol inside.
@@ -187,7 +187,7 @@ fn report(result: hyper::Result<()>) {
 
 /// Tidies up when a burst of connections or requests is over: what served it is not needed again soon.
 async fn tidy(
-    turns: Arc<Turns>,
+    turns: Arc<RequestTurns>,
     connections: TaskTracker,
     after_burst: Arc<dyn Fn() + Send + Sync>,
     stopped: CancellationToken,

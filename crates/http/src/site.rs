@@ -31,7 +31,7 @@ use crate::refusal::{Refusal, Wording, plain_json};
 use crate::reply::ReplyBody;
 use crate::route::{Route, RouteGuard, WaitsForTurn};
 use crate::serve::Shutdown;
-use crate::turns::{ClientKey, TurnLimits, Turns};
+use crate::turns::{ClientKey, RequestTurns, TurnLimits};
 use crate::unsent::Unsent;
 
 /// What a server serves.
@@ -109,7 +109,7 @@ pub(crate) struct ServedSite {
     is_exposed: bool,
     /// An operator who forgot to name a proxy is told once.
     proxy_hinted: AtomicBool,
-    turns: Arc<Turns>,
+    turns: Arc<RequestTurns>,
 }
 
 impl ServedSite {
@@ -152,12 +152,12 @@ impl ServedSite {
             stopping: shutdown.stopping.clone(),
             is_exposed,
             proxy_hinted: AtomicBool::new(false),
-            turns: Turns::new(TurnLimits::default()),
+            turns: RequestTurns::new(TurnLimits::default()),
         };
         Ok((served, background))
     }
 
-    pub(crate) fn turns(&self) -> &Arc<Turns> {
+    pub(crate) fn turns(&self) -> &Arc<RequestTurns> {
         &self.turns
     }
 

@@ -62,7 +62,7 @@ pub(crate) struct ClientKey {
     pub(crate) address: IpAddr,
 }
 
-pub(crate) struct Turns {
+pub(crate) struct RequestTurns {
     limits: TurnLimits,
     state: Mutex<QueueState>,
     someone_waits: Notify,
@@ -110,13 +110,13 @@ struct StartedTurn {
 
 /// The right to be worked on, until it is dropped.
 pub(crate) struct RequestTurn {
-    turns: Option<Arc<Turns>>,
+    turns: Option<Arc<RequestTurns>>,
     id: u64,
 }
 
-impl Turns {
-    pub(crate) fn new(limits: TurnLimits) -> Arc<Turns> {
-        Arc::new(Turns {
+impl RequestTurns {
+    pub(crate) fn new(limits: TurnLimits) -> Arc<RequestTurns> {
+        Arc::new(RequestTurns {
             limits,
             state: Mutex::default(),
             someone_waits: Notify::new(),
@@ -365,8 +365,8 @@ mod tests {
         ClientKey { identity: Some(Identity::new("token")), address: name.parse().unwrap() }
     }
 
-    fn turns(running: usize) -> Arc<Turns> {
-        Turns::new(TurnLimits {
+    fn turns(running: usize) -> Arc<RequestTurns> {
+        RequestTurns::new(TurnLimits {
             running,
             begun_per_client: 16,
             unsent_per_client: 1 << 20,
@@ -376,7 +376,7 @@ mod tests {
     }
 
     /// Whether the turn comes at once.
-    async fn at_once(turns: &Arc<Turns>, client: &ClientKey, is_proven: bool) -> Option<RequestTurn> {
+    async fn at_once(turns: &Arc<RequestTurns>, client: &ClientKey, is_proven: bool) -> Option<RequestTurn> {
         tokio::time::timeout(Duration::ZERO, turns.take(client, is_proven)).await.ok()
     }
 

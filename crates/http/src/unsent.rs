@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::turns::{ClientKey, Turns};
+use crate::turns::{ClientKey, RequestTurns};
 
 /// Smaller pieces are not worth counting: what the HTTP library keeps of them is bounded.
 const COUNTED: usize = 32 * 1024;
 
 pub(crate) struct Unsent {
     id: u64,
-    turns: Arc<Turns>,
+    turns: Arc<RequestTurns>,
     /// Who asked last on this connection.
     client: Mutex<Option<ClientKey>>,
     bytes: AtomicUsize,
@@ -26,7 +26,7 @@ pub(crate) struct Unsent {
 }
 
 impl Unsent {
-    pub(crate) fn new(turns: Arc<Turns>) -> Arc<Unsent> {
+    pub(crate) fn new(turns: Arc<RequestTurns>) -> Arc<Unsent> {
         Arc::new(Unsent {
             id: turns.next_connection(),
             turns,

@@ -122,13 +122,13 @@ macro_rules! error_codes {
                 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
                 enum Specified { $($variant,)+ Count }
                 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-                enum Providers { $($provider,)+ Count }
+                enum Counted { $($provider,)+ Count }
                 enum Further { $($more,)+ }
-                let further = Specified::Count as usize + 3 * Providers::Count as usize;
+                let further = Specified::Count as usize + 3 * Counted::Count as usize;
                 match self {
                     $(ErrorCode::$variant => Specified::$variant as usize,)+
                     $(ErrorCode::Provider(Provider::$provider, fault) => {
-                        Specified::Count as usize + 3 * Providers::$provider as usize + fault as usize
+                        Specified::Count as usize + 3 * Counted::$provider as usize + fault as usize
                     })+
                     $(ErrorCode::$more => further + Further::$more as usize,)+
                 }
