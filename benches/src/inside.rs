@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{Call, Engine, EngineConfig, IngestRules, ModelNames, SystemClock, Weights};
-use model::{Filter, IndexChoice, IndexKind, Query};
+use model::{Filter, IndexChoice, IndexKind, Providers, Query};
 use providers::local::TableEmbedder;
 
 use crate::measure::{cpu_of_this, milliseconds, quantile};
@@ -69,7 +69,7 @@ pub(crate) fn search(root: &Path, state: &Path, queries: &[String]) -> Result<To
 fn search_with(root: &Path, state: &Path, queries: &[String], weights: Weights) -> Result<Took, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(crate::text)?;
     let config = EngineConfig { weights, ..config(root, state) };
-    let engine = Engine::open(config, TableEmbedder.into()).map_err(|e| e.to_string())?;
+    let engine = Engine::open(config, Providers::only(TableEmbedder.into())).map_err(|e| e.to_string())?;
     let call = Call::cli("search");
     let mut took = Took::default();
     let mut answers = DefaultHasher::new();
@@ -107,7 +107,7 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
         reader: std::sync::Arc::new(engine::InProcess::default()),
         oversample: 5,
         weights: Weights::default(),
-        generate_answer: false,
+        answers: engine::AnswerSettings { generate: false, ..engine::AnswerSettings::default() },
         models: ModelNames {
             embed_text: model(IndexKind::Text),
             embed_code: model(IndexKind::Code),

@@ -237,6 +237,7 @@ fn document(rows: &mut usize, passages: &mut impl Iterator<Item = String>) -> Op
         inode: 0,
         content_hash: Some(hash(&path)),
         reason: None,
+        unread: None,
         path,
     };
     Some(DocChange::Put { document, representations: vec![representation] })

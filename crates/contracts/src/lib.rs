@@ -19,5 +19,5 @@ mod way_out;
 pub use contract::{Contract, Services};
 pub use error_codes::error_codes_markdown;
 pub use registry::{Registry, RegistryError, ToolNames};
-pub use service::{CallContext, ProgressSink, ToolInfo, ToolResult, ToolService, UnknownTool};
+pub use service::{CallContext, ProgressSink, SpokenContent, ToolInfo, ToolResult, ToolService, UnknownTool};
 pub use text::failure_sentence;

@@ -44,8 +44,18 @@ pub type ProgressSink = Arc<dyn Fn(f64, Option<f64>, String) + Send + Sync>;
 pub struct ToolResult {
     /// Text items; never empty.
     pub content: Vec<String>,
+    /// Recordings, behind the text.
+    pub audio: Vec<SpokenContent>,
     pub structured: Arc<Value>,
     pub is_error: bool,
+}
+
+/// A recording as MCP carries it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpokenContent {
+    /// In base64.
+    pub data: String,
+    pub media_type: &'static str,
 }
 
 /// The name is not that of a tool: the one failure that is the protocol's, not the tool's.

@@ -18,6 +18,7 @@ pub(crate) fn failed(failure: &Failure) -> ToolResult {
     let message = failure_sentence(failure);
     ToolResult {
         content: vec![visible(&format!("ERROR: {}: {message}", failure.code))],
+        audio: Vec::new(),
         structured: json!({
             "error": {
                 "code": failure.code.as_str(),

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::arguments::Schema;
 use crate::contract::Services;
-use crate::service::{CallContext, ProgressSink, ToolInfo, ToolResult};
+use crate::service::{CallContext, ProgressSink, SpokenContent, ToolInfo, ToolResult};
 use crate::way_out;
 
 /// What a contract says of a tool.
@@ -44,6 +44,7 @@ pub(crate) struct Invocation {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolOutput {
     pub(crate) content: Vec<String>,
+    pub(crate) audio: Vec<SpokenContent>,
     pub(crate) structured: Arc<Value>,
     /// What the caller should know besides, where the contract has a place for it.
     pub(crate) warnings: Vec<String>,
@@ -51,7 +52,12 @@ pub(crate) struct ToolOutput {
 
 impl ToolOutput {
     pub(crate) fn new(content: String, structured: Value) -> ToolOutput {
-        ToolOutput { content: vec![content], structured: Arc::new(structured), warnings: Vec::new() }
+        ToolOutput {
+            content: vec![content],
+            audio: Vec::new(),
+            structured: Arc::new(structured),
+            warnings: Vec::new(),
+        }
     }
 }
 
@@ -338,7 +344,12 @@ pub(crate) mod tests {
         let result = tool.run(arguments, context()).await.0;
         assert_eq!(
             result,
-            ToolResult { content: vec!["done".into()], structured: json!({"n": 3}).into(), is_error: false }
+            ToolResult {
+                content: vec!["done".into()],
+                audio: Vec::new(),
+                structured: json!({"n": 3}).into(),
+                is_error: false
+            }
         );
     }
 

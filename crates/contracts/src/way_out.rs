@@ -74,7 +74,7 @@ pub(crate) fn visible_value(value: &Value) -> Cow<'_, Value> {
 }
 
 fn answer(envelope: &dyn ResultEnvelope, output: ToolOutput) -> ToolOutput {
-    let ToolOutput { content, structured, warnings } = output;
+    let ToolOutput { content, audio, structured, warnings } = output;
     let each = |key: Option<&str>, text: &str| shown(envelope, key, text);
     let changed = mapped(&structured, None, &each);
     let text = |text: String| match &changed {
@@ -85,7 +85,7 @@ fn answer(envelope: &dyn ResultEnvelope, output: ToolOutput) -> ToolOutput {
     };
     let content = content.into_iter().map(text).collect();
     let warnings = warnings.into_iter().map(|text| each(None, &text).unwrap_or(text)).collect();
-    ToolOutput { content, structured: changed.map_or(structured, Arc::new), warnings }
+    ToolOutput { content, audio, structured: changed.map_or(structured, Arc::new), warnings }
 }
 
 type Each<'f> = dyn Fn(Option<&str>, &str) -> Option<String> + 'f;
@@ -159,6 +159,7 @@ mod tests {
         });
         let output = ToolOutput {
             content: vec![structured.to_string(), "jane\u{e0041}".into()],
+            audio: Vec::new(),
             structured: structured.into(),
             warnings: vec!["jane".into()],
         };
@@ -182,6 +183,7 @@ mod tests {
         let structured = Arc::new(json!({"a": ["b", {"c": "d"}]}));
         let output = ToolOutput {
             content: vec!["text\n".into()],
+            audio: Vec::new(),
             structured: Arc::clone(&structured),
             warnings: vec![],
         };

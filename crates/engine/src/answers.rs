@@ -13,6 +13,7 @@ const CAPACITY: usize = 256;
 pub(crate) struct RememberedHits {
     pub(crate) index_used: IndexUsed,
     pub(crate) hits: Arc<[Hit]>,
+    pub(crate) note: Option<String>,
 }
 
 #[derive(Default)]

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use index::IndexError;
 use ingest::{DocumentReader, IngestError, IngestRules};
-use model::{EmbeddingProvider, ErrorCode, IndexMode, Progress, WallClock};
+use model::{ErrorCode, IndexMode, Progress, Providers, WallClock};
 use policy::{Guard, Policy, PolicyError, Redactor, Root, RootError};
 use retrieve::Weights;
 
+use crate::ask::AnswerSettings;
 use crate::corpus::{Corpus, ModelNames};
-use crate::embedding;
 use crate::shared::SharedEngine;
 use crate::state_dir::StateDirError;
 use crate::worker::{self, EngineEvent, EventSink, Wake, Waker};
@@ -35,7 +35,7 @@ pub struct EngineConfig {
     pub reader: Arc<dyn DocumentReader>,
     pub oversample: usize,
     pub weights: Weights,
-    pub generate_answer: bool,
+    pub answers: AnswerSettings,
     pub models: ModelNames,
     /// Time stamps come from here.
     pub clock: Arc<dyn WallClock>,
@@ -72,12 +72,12 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the root, the policy and the index. Becomes the writer unless another process is.
-    pub fn open(config: EngineConfig, embedding: EmbeddingProvider) -> Result<Engine, EngineError> {
+    pub fn open(config: EngineConfig, providers: Providers) -> Result<Engine, EngineError> {
         let root = Root::open(&config.root)
             .map_err(|source| EngineError::Root { path: config.root.clone(), source })?;
         let policy = Policy::new(config.rules.policy.clone())?;
         let guard = Guard::new(Arc::new(root), Arc::new(policy));
-        let shared = SharedEngine::open(config, guard, embedding)?;
+        let shared = SharedEngine::open(config, guard, providers)?;
         Ok(Engine { shared: Arc::new(shared), worker: Mutex::new(None) })
     }
 
@@ -92,6 +92,11 @@ impl Engine {
 
     pub fn state_dir(&self) -> &Path {
         &self.shared.config.state_dir
+    }
+
+    /// Who embeds, recognises, transcribes, answers, orders and speaks for this root.
+    pub fn providers(&self) -> &Providers {
+        &self.shared.providers
     }
 
     /// Says that a job will be started: from now on callers are not told that the index is complete.
@@ -126,7 +131,8 @@ impl Engine {
             // Beside what is there: it may be damaged in ways that are not known yet.
             IndexMode::Full => worker::build_again(&self.shared, &on_event)?,
         }
-        embedding::embed_now(&self.shared, &on_event);
+        self.shared.recognition.run_now(&self.shared, &on_event);
+        self.shared.embedding_thread.run_now(&self.shared, &on_event);
         Ok(IndexingOutcome::Done(self.progress()))
     }
 
@@ -164,6 +170,7 @@ impl Engine {
             leave(thread, "indexing", STOP_WAIT);
         }
         self.shared.outliner.stop();
+        self.shared.recognition.stop();
         self.shared.embedding_thread.stop();
     }
 

@@ -110,10 +110,8 @@ impl Engine {
     pub async fn open_file(&self, call: &Call, request: OpenRequest) -> Result<OpenedFile, Failure> {
         let shared = Arc::clone(&self.shared);
         call.blocking(move |stop| {
-            let request = shared.below_root(request);
-            let with_suggestions = |failure| shared.with_suggestions(failure, &request.rel_path);
-            let located = shared.guard.locate(&request.rel_path);
-            let path = located.map_err(|error| with_suggestions(policy::path_failure(&error)))?;
+            let path = shared.located(&request.rel_path)?;
+            let with_suggestions = |failure| shared.with_suggestions(failure, path.as_str());
             let whole = shared.door().whole(&path).map_err(with_suggestions)?;
             stop.check()?;
             let slice = whole.slice(&path, request.selection, request.max_chars).map_err(with_suggestions)?;
@@ -256,18 +254,18 @@ impl SharedEngine {
         self.guard.locate(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
     }
 
-    /// An absolute path below the root as the relative one that it means. Any other path stays as it is, for the door to
-    /// judge.
-    fn below_root(&self, request: OpenRequest) -> OpenRequest {
+    /// A path as a caller of the `dir2mcp` tools wrote it: relative to the root, or absolute below it.
+    pub(crate) fn located(&self, written: &str) -> Result<RelPath, Failure> {
         let root = self.guard.root().path();
-        match Path::new(&request.rel_path).strip_prefix(root).ok().and_then(Path::to_str) {
-            Some(below) if !below.is_empty() => OpenRequest { rel_path: below.to_owned(), ..request },
-            _ => request,
-        }
+        let below = Path::new(written).strip_prefix(root).ok().and_then(Path::to_str);
+        let written = below.filter(|below| !below.is_empty()).unwrap_or(written);
+        self.guard
+            .locate(written)
+            .map_err(|error| self.with_suggestions(policy::path_failure(&error), written))
     }
 
     /// Names the files that may have been meant by a path that does not exist.
-    fn with_suggestions(&self, failure: Failure, wanted: &str) -> Failure {
+    pub(crate) fn with_suggestions(&self, failure: Failure, wanted: &str) -> Failure {
         if failure.code != ErrorCode::FileNotFound || failure.hint.is_some() {
             return failure;
         }
@@ -287,7 +285,8 @@ impl SharedEngine {
 pub(crate) fn shown_text(shared: &SharedEngine, view: &FileView, path: &RelPath) -> Result<String, Failure> {
     use Format::{Csv, Html, Md, Tsv, Txt};
     let is_document = Format::from_name(path.file_name())
-        .is_some_and(|format| !format.is_archive() && !matches!(format, Html | Csv | Tsv | Md | Txt));
+        .is_some_and(|format| !format.is_archive() && !matches!(format, Html | Csv | Tsv | Md | Txt))
+        || matches!(discover::classify(path, &[]), DocType::Image | DocType::Audio);
     let size = shared.guard.open(path).map_err(refusal)?.size();
     if !is_document || size > view.max_file_bytes {
         return read_shown(&shared.guard, view, path);

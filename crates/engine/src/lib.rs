@@ -4,45 +4,60 @@
 //! Every method takes a [`Call`]: who asks, until when, and how to stop the work. Every call of a tool is entered in the
 //! book of [`Calls`], which counts it and writes its audit line.
 
+mod annotate;
+mod annotation;
 mod answers;
+mod ask;
 mod audit;
 mod bundle;
 mod call;
 mod calls;
 mod clock;
 mod corpus;
+mod document_text;
 mod embedding;
 mod engine;
 mod files;
 mod lock;
 mod metrics;
+mod model_text;
 mod open_file;
 mod outliner;
 mod place;
 mod presence;
 mod preview;
+mod provider_thread;
+mod recognition;
 mod refresh;
 mod refresh_queue;
+mod reranking;
 mod roots;
 mod search;
 mod search_files;
 mod seen;
 mod shared;
+mod speak;
 pub mod state;
 pub mod state_dir;
 mod status;
 mod suggest;
+mod summaries;
 mod symbols;
+mod transcribe;
 mod view;
 mod worker;
 mod workspace;
 
+pub use annotate::{AnnotateRequest, Annotated, StepSink, Violations};
+pub use annotation::{NewAnnotation, StoredAnnotation};
+pub use ask::{AnswerSettings, AskAnswer, AskRequest, TextSink};
 pub use audit::{AuditLog, AuditRecord, AuditWait};
 pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
 pub use call::{Call, Deadline};
 pub use calls::{AuditNote, AuditTrail, AuditVerdict, Calls};
 pub use clock::SystemClock;
 pub use corpus::{Corpus, ModelNames, read_corpus};
+pub use document_text::{DocumentPart, WholeDocument};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use extract::archive::Mode as ArchiveMode;
 pub use files::{
@@ -66,10 +81,13 @@ pub use retrieve::{
     Breakdown, Bundle, Selection as BundleSelection, Skipped as BundleSkipped, Task as BundleTask, Weights,
 };
 pub use roots::FurtherRoot;
-pub use search::{AskAnswer, LineHits, ResultPage, Retrieval, SearchFilter, SearchRequest, SearchResults};
-pub use search_files::{FoundFiles, MatchingFile, PreviewRules, RewrittenQuery};
+pub use search::{LineHits, ResultPage, Retrieval, SearchFilter, SearchRequest, SearchResults};
+pub use search_files::{FoundFiles, MatchingFile, PreviewRules};
+pub use speak::SpeakRequest;
 pub use status::{IndexStatus, Stats};
+pub use summaries::{RewrittenQuery, Summarized, SummaryRequest};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
+pub use transcribe::{TranscribeProgress, TranscribeReport, TranscribeRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
 pub use worker::{EngineEvent, EventSink};
-pub use workspace::{SummaryRequest, Workspace};
+pub use workspace::Workspace;

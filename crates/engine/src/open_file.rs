@@ -4,102 +4,80 @@ use std::sync::Arc;
 
 use extract::Extraction;
 use index::Index;
-use ingest::{Archive, ContentKind, DocumentReader, Extractor, unread};
-use model::{ContentHash, DocType, ErrorCode, Failure, RelPath};
-use policy::{Guard, OpenError};
-
-use crate::ArchiveMode;
-
-/// Bytes looked at to tell how much of a file may be read.
-const HEAD_BYTES: u64 = 8192;
+use ingest::{DocumentReader, DocumentSource, Extractor, IngestRules, KeptTexts, TextLayer, lacking};
+use model::{ContentHash, DocType, ErrorCode, Failure, RelPath, RepType};
+use policy::Guard;
 
 /// The whole text of a file or member, before a slice is cut from it.
 pub(crate) struct Whole {
     pub(crate) doc_type: DocType,
+    /// What the text is, or most of it where it is of two kinds.
+    pub(crate) rep_type: RepType,
     pub(crate) text: String,
     pub(crate) content_hash: ContentHash,
-    /// Where the text was extracted: its parts with their places.
+    /// Where the text was extracted, recognised or transcribed: its parts with their places.
     pub(crate) extraction: Option<Extraction>,
+    /// The lines by which an annotation of the document is found; empty without one.
+    pub(crate) annotation: String,
 }
 
 /// How the texts of documents are got.
 pub(crate) struct Door<'a> {
     pub(crate) guard: &'a Guard,
     pub(crate) reader: &'a dyn DocumentReader,
-    /// How far archives are looked into, if at all.
-    pub(crate) archives: Option<ArchiveMode>,
-    /// What was extracted when a document was indexed is opened from here.
+    pub(crate) rules: &'a IngestRules,
+    /// What was made of a document when it was indexed is opened from here.
     pub(crate) index: Arc<Index>,
 }
 
 impl Door<'_> {
     /// The text of a file or of a member of an archive, unless the policy holds it back.
     pub(crate) fn whole(&self, path: &RelPath) -> Result<Whole, Failure> {
-        let bytes = match self.guard.open(path) {
-            Ok(mut file) => {
-                let guess = ContentKind::of(path, &file.read_head(HEAD_BYTES)?);
-                if let ContentKind::Other(doc_type) = guess {
-                    return Err(unread(path, doc_type).failure(path.as_str()));
-                }
-                file.read_all(self.guard.policy().max_bytes(guess.doc_type()))?
-            }
-            Err(OpenError::NotFound) => match self.member(path)? {
-                Some(bytes) => bytes,
-                None => return Err(OpenError::NotFound.into()),
-            },
-            Err(error) => return Err(error.into()),
-        };
-        let kind = ContentKind::of(path, &bytes);
-        let doc_type = kind.doc_type();
-        let (size, limit) = (bytes.len() as u64, self.guard.policy().max_bytes(doc_type));
-        if size > limit {
-            return Err(OpenError::TooLarge { size, limit }.into());
-        }
-        match kind {
-            ContentKind::Archive(_) => {
-                return Err(unsupported(path, doc_type, "is opened member by member: add the path of one"));
-            }
-            ContentKind::Other(_) => return Err(unread(path, doc_type).failure(path.as_str())),
-            ContentKind::Text(_) | ContentKind::Document(..) => {}
-        }
+        let source = DocumentSource { guard: self.guard, reader: self.reader, archives: self.rules.archives };
+        let (kind, bytes) = source.read(path)?;
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         let extractor = Extractor { reader: self.reader, kept: Some(&self.index) };
-        let content = extractor
-            .text(path, kind, bytes, &content_hash)
-            .map_err(|reason| reason.failure(path.as_str()))?;
-        if let Some(secret) = self.guard.policy().scan(path, content.text.as_bytes()) {
-            return Err(secret.failure(path));
+        let layer = TextLayer::of(extractor, self.rules, path, kind, bytes, &content_hash);
+        let texts = layer.with(&KeptTexts::of(&self.index, &content_hash)?);
+        let doc_type = texts.doc_type;
+        let Some(first) = texts.texts.first() else {
+            return Err(self.without_text(
+                path,
+                &content_hash,
+                texts.reason,
+                texts.unread.map(|parts| lacking(doc_type, parts.capability(), false)),
+            ));
+        };
+        let rep_type = first.rep_type;
+        let annotation = texts.annotation.as_ref().filter(|annotation| annotation.is_indexed);
+        let annotation = annotation.map(|annotation| annotation.text.clone()).unwrap_or_default();
+        let Some((text, extraction)) = texts.joined() else {
+            return Err(Failure::new(ErrorCode::DocTypeUnsupported, format!("{path} has no text")));
+        };
+        for text in [&text, &annotation] {
+            if let Some(secret) = self.guard.policy().scan(path, text.as_bytes()) {
+                return Err(secret.failure(path));
+            }
         }
-        Ok(Whole { doc_type, text: content.text, content_hash, extraction: content.extraction })
+        Ok(Whole { doc_type, rep_type, text, content_hash, extraction, annotation })
     }
 
-    /// The bytes of `archive.zip/inner/path`, if some file above the path is an archive that holds it. The policy has been
-    /// asked about the whole path.
-    fn member(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(mode) = self.archives else { return Ok(None) };
-        for (slash, _) in path.as_str().match_indices('/') {
-            let above =
-                RelPath::from_walk(&path.as_str()[..slash]).map_err(|error| policy::path_failure(&error))?;
-            let mut file = match self.guard.open(&above) {
-                Ok(file) => file,
-                Err(OpenError::NotAFile { .. }) => continue,
-                Err(OpenError::NotFound) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            };
-            let ContentKind::Archive(_) = ContentKind::of(&above, &file.read_head(HEAD_BYTES)?) else {
-                return Ok(None);
-            };
-            let bytes = file.read_all(self.guard.policy().max_bytes(DocType::Archive))?;
-            let ContentKind::Archive(format) = ContentKind::of(&above, &bytes) else { return Ok(None) };
-            let max_member_bytes = self.guard.policy().max_member_bytes();
-            let archive = Archive { format, name: above.file_name(), bytes: &bytes, mode, max_member_bytes };
-            let inner = &path.as_str()[slash + 1..];
-            return self
-                .reader
-                .member(&archive, inner)
-                .map_err(|message| Failure::new(ErrorCode::ExtractFailed, format!("{path}: {message}")));
+    /// Why a document has no text: what the index says of it, which knows who was asked, or what its bytes say.
+    fn without_text(
+        &self,
+        path: &RelPath,
+        content_hash: &ContentHash,
+        reason: Option<model::SkipReason>,
+        unread: Option<model::SkipReason>,
+    ) -> Failure {
+        let known = match self.index.document(path.as_str()) {
+            Ok(Some(row)) if row.content_hash == Some(*content_hash) => row.document.reason,
+            _ => None,
+        };
+        match reason.or(known).or(unread) {
+            Some(reason) => reason.failure(path.as_str()),
+            None => Failure::new(ErrorCode::DocTypeUnsupported, format!("{path} has no text")),
         }
-        Ok(None)
     }
 }
 

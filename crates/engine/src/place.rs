@@ -6,7 +6,7 @@ use std::ops::Range;
 use extract::Extraction;
 use ingest::TextPages;
 use model::lines::line_range;
-use model::{ErrorCode, Failure, Pointer, RelPath, Span};
+use model::{ErrorCode, Failure, Pointer, RelPath, RepType, Span};
 use retrieve::cite::{Blank, blanked, existing_lines};
 
 use crate::open_file::{Whole, unsupported};
@@ -38,7 +38,13 @@ impl Whole {
         let unsupported = |why| Err(unsupported(path, self.doc_type, why));
         let (pages, times) = (self.pages(), self.times());
         match selection {
-            OpenSelection::Lines { start, end } => Ok(Slice::lines(&self.text, start, end, max_chars)),
+            OpenSelection::Lines { start, end } => {
+                let behind = self.text.lines().count() as u32 + 1;
+                if !self.annotation.is_empty() && start > behind {
+                    return Ok(Slice::annotation(&self.annotation, behind, start, end, max_chars));
+                }
+                Ok(Slice::lines(&self.text, start, end, max_chars))
+            }
             OpenSelection::Start => Ok(match (pages, times) {
                 (Some(pages), _) => Slice::unit_page(pages, 1, max_chars),
                 (_, Some(times)) => Slice::time(times, 0, u64::MAX, max_chars),
@@ -65,6 +71,9 @@ impl Whole {
             }
             OpenSelection::Time { start_ms, end_ms } => match times {
                 Some(times) => Ok(Slice::time(times, start_ms, end_ms, max_chars)),
+                None if self.rep_type == RepType::Transcript => {
+                    unsupported("has a transcript without times; ask for lines")
+                }
                 None => unsupported("has no transcript"),
             },
         }
@@ -130,6 +139,18 @@ impl Slice {
         let start_line = start.max(1);
         let end_line = start_line + content.matches('\n').count() as u32;
         Slice { span: Some(Span::Lines { start_line, end_line }), content: content.to_owned(), truncated }
+    }
+
+    /// Lines of an annotation, which are counted on behind those of the document.
+    fn annotation(text: &str, behind: u32, start: u32, end: u32, max_chars: usize) -> Slice {
+        let slice = Slice::lines(text, start - behind, end.saturating_sub(behind), max_chars);
+        let span = slice.span.map(|span| match span {
+            Span::Lines { start_line, end_line } => {
+                Span::Lines { start_line: start_line + behind, end_line: end_line + behind }
+            }
+            other => other,
+        });
+        Slice { span, ..slice }
     }
 
     /// All units of a document on one page or slide.

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use index::Snapshot;
-use model::{
-    Citation, DocType, Failure, Filter, Hit, IndexChoice, IndexUsed, Pointer, Query, RelPath, Span, Stop,
-};
+use model::{DocType, Failure, Filter, Hit, IndexChoice, IndexUsed, Pointer, Query, RelPath, Span, Stop};
 use retrieve::windows::{LineHit, Windows};
-use retrieve::{Breakdown, QueryVectors, RankOptions, View, Weights};
+use retrieve::{Breakdown, QueryVectors, RankOptions, RerankStage, View, Weights};
 
 use crate::answers::RememberedHits;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::files::shown_text;
+use crate::model_text;
+use crate::reranking::Reranking;
 use crate::shared::SharedEngine;
 use crate::view::FileView;
 
@@ -96,17 +96,8 @@ pub struct SearchResults {
     /// Shared by all who ask the same of the same generation.
     pub hits: Arc<[Hit]>,
     pub indexing_complete: bool,
-}
-
-/// An answer made of passages.
-#[derive(Debug, Clone)]
-pub struct AskAnswer {
-    pub question: String,
-    /// Absent when the caller asked for hits only, or generation is switched off.
-    pub answer: Option<String>,
-    pub citations: Vec<Citation>,
-    pub hits: Vec<Hit>,
-    pub indexing_complete: bool,
+    /// What the caller should know: a provider that failed, and what was done without it.
+    pub note: Option<String>,
 }
 
 /// Passages that are cited by their lines.
@@ -127,6 +118,7 @@ impl Engine {
             index_used: found.index_used,
             hits: Arc::clone(&found.hits),
             indexing_complete: !self.progress().running,
+            note: found.note.clone(),
         })
     }
 
@@ -144,48 +136,16 @@ impl Engine {
                 shared.passages(&snapshot, &request, stop)
             })
             .await?;
+        let note = note(&found);
         let answer = SearchResults {
             query,
             k,
             index_used: found.index_used,
             hits: found.hits.into(),
             indexing_complete: !self.progress().running,
+            note,
         };
         Ok((answer, found.breakdowns))
-    }
-
-    /// Answers a question from the best passages; with `generate` off, only the hits.
-    pub async fn ask(
-        &self,
-        call: &Call,
-        request: SearchRequest,
-        generate: bool,
-    ) -> Result<AskAnswer, Failure> {
-        let question = request.text.clone();
-        let generate = generate && self.shared.config.generate_answer;
-        let shared = Arc::clone(&self.shared);
-        let (hits, answer, citations) = call
-            .blocking(move |stop| {
-                let snapshot = shared.index().snapshot();
-                let hits = shared.passages(&snapshot, &request, stop)?.hits;
-                stop.check()?;
-                if !generate {
-                    let citations = hits.iter().map(Hit::citation).collect();
-                    return Ok((hits, None, citations));
-                }
-                let ids: Vec<_> = hits.iter().map(|hit| hit.chunk_id).collect();
-                let chunks = snapshot.chunks(&ids)?;
-                let found = retrieve::AnswerSources {
-                    hits: &hits,
-                    chunks: &chunks,
-                    near: &|token| snapshot.near(token),
-                };
-                let extracted = retrieve::extractive_answer(&request.text, &found);
-                Ok((hits, Some(extracted.text), extracted.citations))
-            })
-            .await?;
-        let indexing_complete = !self.progress().running;
-        Ok(AskAnswer { question, answer, citations, hits, indexing_complete })
     }
 
     /// Passages by their lines, once the index is complete or the caller has waited long enough for it.
@@ -221,6 +181,13 @@ impl Engine {
 }
 
 impl SharedEngine {
+    /// The model that judges passages, where the caller's contract may use one: a view is a contract's own, which promises
+    /// not to ask any provider.
+    fn rerank_stage(&self, request: &SearchRequest) -> Option<RerankStage> {
+        let may = request.scope.is_none() && request.retrieval != Retrieval::Words;
+        self.reranking.as_ref().filter(|_| may).map(Reranking::stage)
+    }
+
     /// The hits, from memory where the same was asked of the same snapshot.
     async fn find(
         self: &Arc<Self>,
@@ -237,10 +204,12 @@ impl SharedEngine {
         let shared = Arc::clone(self);
         call.blocking(move |stop| {
             let found = shared.passages(&snapshot, &request, stop)?;
-            let by_words_only = found.vector_error.is_some();
-            let hits = Arc::new(RememberedHits { index_used: found.index_used, hits: found.hits.into() });
+            let has_failed = found.vector_error.is_some() || found.rerank_error.is_some();
+            let note = note(&found);
+            let hits =
+                Arc::new(RememberedHits { index_used: found.index_used, hits: found.hits.into(), note });
             // The provider may be back for the next one who asks.
-            if let (Some(query), false) = (remembered, by_words_only) {
+            if let (Some(query), false) = (remembered, has_failed) {
                 shared.answers.put(snapshot.id(), query, Arc::clone(&hits));
             }
             Ok(hits)
@@ -249,7 +218,7 @@ impl SharedEngine {
     }
 
     /// Searches under the current policy: what was indexed under another one is not shown.
-    fn passages(
+    pub(crate) fn passages(
         &self,
         snapshot: &Snapshot,
         request: &SearchRequest,
@@ -261,6 +230,7 @@ impl SharedEngine {
             weights: weights(self.config.weights, request.retrieval),
             view,
             stop: stop.clone(),
+            rerank: self.rerank_stage(request),
         };
         let vectors = match request.retrieval {
             Retrieval::Words => QueryVectors::none(),
@@ -271,6 +241,14 @@ impl SharedEngine {
         self.check_files()?;
         Ok(answer)
     }
+}
+
+/// That a model could not judge the passages, where that is so.
+pub(crate) fn note(found: &retrieve::SearchAnswer) -> Option<String> {
+    let error = found.rerank_error.as_ref()?;
+    let failure = model_text::failure_of(error);
+    let remedy = failure.hint.unwrap_or_default();
+    Some(format!("Reranking failed ({error}); the order is that of the search alone. {remedy}"))
 }
 
 /// The hits that may be shown now by their lines: of files that are there, within the view and the policy.

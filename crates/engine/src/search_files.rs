@@ -11,10 +11,11 @@ use model::{ErrorCode, Failure, Stop};
 use policy::Redactor;
 use retrieve::cite::CitedPassage;
 use retrieve::files::{FileQuestion, FileRanking, RankedFile, RootSnapshot, ext_of, rank_files};
-use retrieve::{Understood, fts, understand};
+use retrieve::{Understood, understand};
 
 use crate::call::Call;
 use crate::clock::year;
+use crate::reranking::Reranking;
 use crate::search::SearchRequest;
 use crate::workspace::Workspace;
 
@@ -61,17 +62,6 @@ pub struct MatchingFile {
     pub modified_ns: i64,
 }
 
-/// A question in everyday words as a query for a full-text index, with the filters it speaks of. Without a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RewrittenQuery {
-    /// In the syntax of SQLite's FTS5.
-    pub fts: String,
-    pub exts: Vec<String>,
-    pub years: Vec<String>,
-    /// What was done, in a sentence.
-    pub notes: String,
-}
-
 /// The last searches.
 #[derive(Default)]
 pub(crate) struct RankedPages(Mutex<VecDeque<(FileQuestion, Vec<u64>, Arc<FileRanking>)>>);
@@ -97,13 +87,6 @@ impl Workspace {
             .await?;
         let is_complete = self.engines().iter().all(|engine| !engine.progress().running);
         Ok(FoundFiles { items, total, is_complete })
-    }
-
-    /// How a question is understood, without asking it.
-    pub async fn rewrite(&self, _: &Call, query: &str) -> Result<RewrittenQuery, Failure> {
-        let understood = understand(query, year(self.clock()));
-        let (fts, notes) = fts(&understood);
-        Ok(RewrittenQuery { fts, exts: understood.exts, years: understood.years, notes })
     }
 
     fn question(&self, request: &SearchRequest) -> Result<FileQuestion, Failure> {
@@ -148,6 +131,7 @@ impl Workspace {
                     Arc::new(move |text| shared.query_vectors(text))
                 },
                 weights: shared.config.weights,
+                rerank: shared.reranking.as_ref().map(Reranking::stage),
                 allows: Arc::new(move |path| shared.allows(path)),
                 folders: folders.clone(),
             }

@@ -8,19 +8,22 @@ use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
 use index::{Access, Index, IndexError};
-use ingest::Counters;
-use model::{EmbeddingProvider, ErrorCode, Failure, IndexMode, Progress, RelPath};
+use ingest::{Counters, DocumentDesk, IngestOptions, Turns};
+use model::{Capability, EmbeddingProvider, ErrorCode, Failure, IndexMode, Progress, Providers, RelPath};
 use policy::Guard;
 use retrieve::{QueryEmbedder, QueryVectors};
 use tokio::sync::watch;
 
 use crate::answers::RememberedAnswers;
 use crate::corpus::{Corpus, read_corpus};
-use crate::embedding::EmbeddingThread;
+use crate::embedding;
 use crate::engine::{EngineConfig, EngineError};
 use crate::lock::{Attempt, WriterLock};
 use crate::open_file::Door;
 use crate::outliner::Outliner;
+use crate::provider_thread::ProviderThread;
+use crate::recognition::Recognition;
+use crate::reranking::Reranking;
 use crate::state_dir;
 use crate::worker;
 
@@ -35,14 +38,18 @@ const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
 pub(crate) struct SharedEngine {
     pub(crate) config: EngineConfig,
     pub(crate) guard: Guard,
-    pub(crate) embedding: EmbeddingProvider,
+    pub(crate) providers: Providers,
+    pub(crate) reranking: Option<Arc<Reranking>>,
     query_embedder: QueryEmbedder,
-    pub(crate) embedding_thread: EmbeddingThread,
+    pub(crate) embedding_thread: ProviderThread,
+    pub(crate) recognition: Recognition,
     pub(crate) counters: Arc<Counters>,
     pub(crate) stopping: AtomicBool,
     /// A whole pass has ended, now or in an earlier life.
     pub(crate) built: AtomicBool,
     pub(crate) outliner: Outliner,
+    /// Who reads which picture or recording now.
+    turns: Arc<Turns>,
     role: RwLock<IndexRole>,
     pub(crate) answers: RememberedAnswers,
     /// True while a job of this process runs; its end wakes those who wait for it.
@@ -65,15 +72,18 @@ impl SharedEngine {
     pub(crate) fn open(
         config: EngineConfig,
         guard: Guard,
-        embedding: EmbeddingProvider,
+        providers: Providers,
     ) -> Result<SharedEngine, EngineError> {
+        let redactor = Arc::clone(guard.policy().redactor());
+        let reranking = providers.reranker.clone().map(|model| Arc::new(Reranking::new(model, redactor)));
+        let embedding = &providers.embedding;
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
-            let index = open_index(&config, &guard, &embedding, Access::Reader)?;
+            let index = open_index(&config, &guard, embedding, Access::Reader)?;
             IndexRole { index: Arc::new(index), lock: None, holder: String::new() }
         } else {
             state_dir::claim(guard.root().path(), &config.state_dir)?;
-            take_role(&config, &guard, &embedding)?
+            take_role(&config, &guard, embedding)?
         };
         let counters = Arc::new(Counters::default());
         counters.set_totals(&counted(&role.index)?);
@@ -82,12 +92,15 @@ impl SharedEngine {
             config,
             guard,
             query_embedder: QueryEmbedder::new(embedding.clone()),
-            embedding,
-            embedding_thread: EmbeddingThread::default(),
+            providers,
+            reranking,
+            embedding_thread: embedding::thread(),
+            recognition: Recognition::default(),
             counters,
             stopping: AtomicBool::new(false),
             built: AtomicBool::new(is_built),
             outliner: Outliner::default(),
+            turns: Arc::default(),
             role: RwLock::new(role),
             answers: RememberedAnswers::default(),
             running: watch::Sender::new(false),
@@ -150,22 +163,25 @@ impl SharedEngine {
     /// An empty index beside the present one, and where it is.
     pub(crate) fn begin_rebuild(&self) -> Result<Index, IndexError> {
         let dir = index::rebuild_dir(&self.config.state_dir)?;
-        open_index_in(dir, &self.config, &self.guard, &self.embedding, Access::Writer)
+        open_index_in(dir, &self.config, &self.guard, &self.providers.embedding, Access::Writer)
     }
 
     /// Puts the index that was built beside the present one in its place.
-    pub(crate) fn finish_rebuild(&self) -> Result<(), IndexError> {
+    /// `adopted` is the last kept text that it has taken over.
+    pub(crate) fn finish_rebuild(&self, adopted: i64) -> Result<(), IndexError> {
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         role.index.retire();
         index::install_rebuilt(&self.config.state_dir)?;
-        let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
+        let index = open_index(&self.config, &self.guard, &self.providers.embedding, Access::Writer)?;
+        // What was bought between the last look and the retirement. The old catalog is still open, though its file is gone.
+        index.adopt_parts(&role.index, adopted)?;
         role.index = Arc::new(index);
         Ok(())
     }
 
     /// The writer has put another index in the place of the one that was opened.
     fn reopened(&self, old: Arc<Index>) -> Arc<Index> {
-        let opened = match open_index(&self.config, &self.guard, &self.embedding, Access::Reader) {
+        let opened = match open_index(&self.config, &self.guard, &self.providers.embedding, Access::Reader) {
             Ok(index) => Arc::new(index),
             Err(error) => {
                 tracing::warn!(%error, "the new index cannot be opened yet");
@@ -185,11 +201,46 @@ impl SharedEngine {
         let Attempt::Held(lock) = WriterLock::try_acquire(&self.config.state_dir).map_err(state)? else {
             return Ok(false);
         };
-        let index = open_index(&self.config, &self.guard, &self.embedding, Access::Writer)?;
+        let index = open_index(&self.config, &self.guard, &self.providers.embedding, Access::Writer)?;
         self.counters.set_totals(&counted(&index)?);
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         *role = IndexRole { index: Arc::new(index), lock: Some(lock), holder: String::new() };
         Ok(true)
+    }
+
+    /// Which providers are there to read pictures and recordings.
+    pub(crate) fn capabilities(&self) -> Vec<Capability> {
+        let Providers { recognizer, transcriber, .. } = &self.providers;
+        let ocr = recognizer.as_ref().map(|_| Capability::Ocr);
+        ocr.into_iter().chain(transcriber.as_ref().map(|_| Capability::Stt)).collect()
+    }
+
+    pub(crate) fn ingest_options(&self) -> IngestOptions {
+        IngestOptions {
+            rules: self.config.rules.clone(),
+            reader: Arc::clone(&self.config.reader),
+            threads: self.config.threads,
+            clock: Arc::clone(&self.config.clock),
+            capabilities: self.capabilities(),
+        }
+    }
+
+    /// Where single documents are read outside of a scan.
+    pub(crate) fn desk(&self) -> DocumentDesk {
+        DocumentDesk {
+            guard: self.guard.clone(),
+            index: self.index(),
+            options: self.ingest_options(),
+            counters: Arc::clone(&self.counters),
+            turns: Arc::clone(&self.turns),
+        }
+    }
+
+    /// What follows when a document has got a text outside of a scan.
+    pub(crate) fn after_reading(&self) {
+        self.refresh_totals();
+        self.write_corpus();
+        self.embedding_thread.wake();
     }
 
     pub(crate) fn walk_options(&self) -> WalkOptions {
@@ -257,8 +308,7 @@ impl SharedEngine {
     /// The way to the texts of files.
     pub(crate) fn door(&self) -> Door<'_> {
         let config = &self.config;
-        let (reader, archives) = (config.reader.as_ref(), config.rules.archives);
-        Door { guard: &self.guard, reader, archives, index: self.index() }
+        Door { guard: &self.guard, reader: config.reader.as_ref(), rules: &config.rules, index: self.index() }
     }
 
     /// Whether the current policy lets a path be shown.

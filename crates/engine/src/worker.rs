@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use discover::{Change, WalkError, WatchHealth, Watcher};
 use index::{Index, IndexError};
-use ingest::{Ingest, IngestError, IngestEvent, IngestOptions};
+use ingest::{Ingest, IngestError, IngestEvent};
 use model::{ErrorCode, Failure, IndexMode, Progress, RelPath, WallClock};
 
 use crate::engine::EngineError;
@@ -79,7 +79,10 @@ pub(crate) fn spawn(
     let (sender, receiver) = mpsc::channel();
     let waker = Waker(sender);
     let inner = waker.clone();
-    shared.embedding_thread.start(&shared, &on_event);
+    if shared.providers.embedding.remote().is_some() {
+        shared.embedding_thread.start(&shared, &on_event);
+    }
+    shared.recognition.start(&shared, &on_event);
     let thread = std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
         let asked = RefCell::default();
         IndexWorker { every: Cell::new(RESCAN_EVERY), asked, shared, on_event, waker: inner, wakes: receiver }
@@ -116,6 +119,7 @@ pub(crate) fn bring_up_to_date(
             index.repair(&|done, total| {
                 tracing::debug!(done, total, "repairing derived files");
             })?;
+            shared.retell_unread()?;
             ingest(shared, &index, on_event).scan(mode, stopping)?;
             index.compact()?;
             Ok(())
@@ -156,6 +160,7 @@ fn job(
     shared.write_corpus();
     (on_event)(EngineEvent::Progress(shared.progress()));
     shared.outliner.wake();
+    shared.recognition.wake();
     shared.embedding_thread.wake();
     outcome
 }
@@ -165,22 +170,26 @@ fn rebuild(
     on_event: &EventSink,
     stopping: &AtomicBool,
 ) -> Result<(), IngestError> {
-    let build = || -> Result<(), IngestError> {
+    let build = || -> Result<i64, IngestError> {
         let fresh = Arc::new(shared.begin_rebuild()?);
+        // First, so that documents are indexed with what was recognised in them.
+        let adopted = fresh.adopt_parts(&shared.index(), 0)?;
         ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?;
+        // Once more: some may have been bought meanwhile.
+        let adopted = fresh.adopt_parts(&shared.index(), adopted)?;
         fresh.adopt_vectors(&shared.index())?;
         fresh.publish()?;
         fresh.check()?;
         fresh.verify()?;
         // Closed, so that its log is folded back: `fresh` is the last to hold it.
         drop(fresh);
-        Ok(())
+        Ok(adopted)
     };
-    build().inspect_err(|_| {
+    let adopted = build().inspect_err(|_| {
         // It may have been the disk that was full.
         let _ = index::rebuild_dir(&shared.config.state_dir);
     })?;
-    shared.finish_rebuild()?;
+    shared.finish_rebuild(adopted)?;
     shared.refresh_totals();
     Ok(())
 }
@@ -461,6 +470,7 @@ impl IndexWorker {
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
                 shared.finish_job();
                 shared.outliner.wake();
+                shared.recognition.wake();
                 shared.embedding_thread.wake();
                 outcome
             }
@@ -480,13 +490,7 @@ impl Due {
 }
 
 fn ingest(shared: &Arc<SharedEngine>, index: &Arc<Index>, on_event: &EventSink) -> Ingest {
-    let config = &shared.config;
-    let options = IngestOptions {
-        rules: config.rules.clone(),
-        reader: Arc::clone(&config.reader),
-        threads: config.threads,
-        clock: Arc::clone(&config.clock),
-    };
+    let options = shared.ingest_options();
     let last_corpus = Mutex::new(Instant::now());
     let (inner, on_event) = (Arc::clone(shared), Arc::clone(on_event));
     let sink = Box::new(move |event| match event {
@@ -496,6 +500,7 @@ fn ingest(shared: &Arc<SharedEngine>, index: &Arc<Index>, on_event: &EventSink) 
                 inner.write_corpus();
                 *last = Instant::now();
             }
+            inner.recognition.wake();
             inner.embedding_thread.wake();
             (on_event)(EngineEvent::Progress(inner.progress()));
         }

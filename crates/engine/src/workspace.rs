@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::{ErrorCode, Failure, IndexMode, Progress, WallClock};
 use policy::Redactor;
-use retrieve::summary::{GivenResult, SummaryStyle, summarize};
 
 use crate::audit::AuditLog;
 use crate::call::Call;
@@ -15,7 +14,7 @@ use crate::calls::Calls;
 use crate::engine::Engine;
 use crate::refresh_queue::RefreshQueue;
 use crate::roots::{FurtherRoot, Location, Roots};
-use crate::search_files::{PreviewRules, RankedPages};
+use crate::search_files::RankedPages;
 use crate::worker::{EngineEvent, EventSink};
 
 /// The roots of a process, and what its calls share.
@@ -103,26 +102,6 @@ impl Workspace {
     /// The folders that may be searched.
     pub async fn list_roots(&self, _: &Call) -> Result<Vec<String>, Failure> {
         Ok(self.listed().map(|root| root.to_string_lossy().into_owned()).collect())
-    }
-
-    /// Summarises results without a model. Only what the caller sends is read, redacted first; the paths must be
-    /// allow-listed.
-    pub async fn summarize(
-        self: &Arc<Self>,
-        call: &Call,
-        request: SummaryRequest,
-        rules: PreviewRules,
-    ) -> Result<String, Failure> {
-        let workspace = Arc::clone(self);
-        call.blocking(move |stop| {
-            for result in &request.results {
-                stop.check()?;
-                workspace.locate(&result.path, &rules.redactor)?;
-            }
-            let SummaryRequest { query, results, style, max_tokens } = &request;
-            Ok(summarize(query, results, *style, *max_tokens, &|text| rules.blank(text)))
-        })
-        .await
     }
 
     /// A path as it may be shown by tools that redact: the root is the operator's own word, the names below it are not.
@@ -214,13 +193,4 @@ impl Workspace {
     fn logs(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<AuditLog>>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Results of a search, to be said in a few words.
-#[derive(Debug, Clone)]
-pub struct SummaryRequest {
-    pub query: String,
-    pub results: Vec<GivenResult>,
-    pub style: SummaryStyle,
-    pub max_tokens: Option<u32>,
 }

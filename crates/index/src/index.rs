@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use model::{ChunkId, ContentHash, DocId, EmbeddingProvider, Generation, IndexKind, Outline};
+use model::{ChunkId, ContentHash, DocId, EmbeddingProvider, Generation, IndexKind, Outline, RepType};
 
 use crate::batch::KnownDocument;
 use crate::catalog::{self, Catalog, Counts, DocumentRow, Unoutlined};
@@ -174,6 +174,11 @@ impl Index {
 
     pub fn document(&self, path: &str) -> Result<Option<DocumentRow>, IndexError> {
         self.catalog.document(path)
+    }
+
+    /// How a representation of a document was made, as its maker wrote it down; none where there is no such one.
+    pub fn representation_meta(&self, path: &str, rep_type: RepType) -> Result<Option<String>, IndexError> {
+        self.catalog.representation_meta(path, rep_type)
     }
 
     /// What a producer made of a document's content, where it was kept ([`model::Representation::produced`]). Not to have it

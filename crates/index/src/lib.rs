@@ -34,12 +34,15 @@ mod outlines;
 mod publish;
 mod rank;
 mod rebuild;
+mod recognize;
 mod snapshot;
 pub mod tokens;
 mod vector;
 
 pub use batch::{Applied, Batch, DocChange, KnownDocument};
-pub use catalog::{Counts, DocumentRow, NewVector, PendingChunk, StoredChunk, Unoutlined};
+pub use catalog::{
+    BoughtKind, BoughtPart, Counts, DocumentRow, NewVector, PendingChunk, StoredChunk, Unoutlined,
+};
 pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;
 pub use faults::survive_cut_files;

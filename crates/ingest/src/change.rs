@@ -15,6 +15,7 @@ pub(crate) fn met(found: &FoundFile) -> Document {
         inode: found.inode,
         content_hash: None,
         reason: None,
+        unread: None,
     }
 }
 
@@ -29,6 +30,7 @@ pub(crate) fn unopened(path: String, size: u64, mtime_ns: i64, reason: SkipReaso
         inode: 0,
         content_hash: None,
         reason: None,
+        unread: None,
     };
     skipped(document, DocType::BinaryIgnored, reason)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use index::{Applied, Counts};
-use model::{DocStatus, IgnoreRule, Ignored, IndexMode, Progress};
+use model::{Capability, DocStatus, IgnoreRule, Ignored, IndexMode, Progress};
 
 use crate::outcome::FileOutcome;
 
@@ -29,11 +29,16 @@ pub struct Counters {
     notes: Mutex<Vec<String>>,
     /// Why some passages have no vector yet.
     embedding_note: Mutex<Option<String>>,
+    /// Why some documents are still unread: pages, then recordings.
+    reading_notes: Mutex<[Option<String>; 2]>,
     searchable: AtomicU64,
     not_searchable: AtomicU64,
     representations: AtomicU64,
     chunks: AtomicU64,
     embedded: AtomicU64,
+    recognized_pages: AtomicU64,
+    transcripts: AtomicU64,
+    unread: AtomicU64,
 }
 
 impl Default for Counters {
@@ -55,9 +60,13 @@ impl Default for Counters {
             ignored: Mutex::default(),
             notes: Mutex::default(),
             embedding_note: Mutex::default(),
+            reading_notes: Mutex::default(),
             representations: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
             embedded: AtomicU64::new(0),
+            recognized_pages: AtomicU64::new(0),
+            transcripts: AtomicU64::new(0),
+            unread: AtomicU64::new(0),
         }
     }
 }
@@ -80,10 +89,13 @@ impl Counters {
             unchanged: self.unchanged.load(Relaxed),
             searchable: self.searchable.load(Relaxed),
             not_searchable: self.not_searchable.load(Relaxed),
+            recognized_pages: self.recognized_pages.load(Relaxed),
+            transcripts: self.transcripts.load(Relaxed),
+            unread: self.unread.load(Relaxed),
             read: self.read.load(Relaxed),
             to_read: self.walked.load(Relaxed).then(|| self.to_read.load(Relaxed)),
             ignored: self.ignored(),
-            notes: lock(&self.notes).iter().chain(&*lock(&self.embedding_note)).cloned().collect(),
+            notes: self.all_notes(),
         }
     }
 
@@ -217,6 +229,31 @@ impl Counters {
         is_news
     }
 
+    /// Takes over why some documents are still unread, if so; whether that is news.
+    pub fn set_reading_note(&self, capability: Capability, note: Option<String>) -> bool {
+        let mut notes = lock(&self.reading_notes);
+        let last = &mut notes[usize::from(capability == Capability::Stt)];
+        let is_news = *last != note;
+        *last = note;
+        is_news
+    }
+
+    /// So many more pages or recordings were read.
+    pub fn add_read(&self, capability: Capability, parts: u64) {
+        match capability {
+            Capability::Stt => &self.transcripts,
+            _ => &self.recognized_pages,
+        }
+        .fetch_add(parts, Relaxed);
+    }
+
+    fn all_notes(&self) -> Vec<String> {
+        let reading = lock(&self.reading_notes).clone();
+        let embedding = lock(&self.embedding_note).clone();
+        let scan = lock(&self.notes).clone();
+        scan.into_iter().chain(embedding).chain(reading.into_iter().flatten()).collect()
+    }
+
     /// So many more chunks have a vector.
     pub fn add_embedded(&self, chunks: u64) {
         self.embedded.fetch_add(chunks, Relaxed);
@@ -238,6 +275,9 @@ impl Counters {
         self.representations.store(counts.representations, Relaxed);
         self.chunks.store(counts.chunks, Relaxed);
         self.embedded.store(counts.embedded, Relaxed);
+        self.recognized_pages.store(counts.recognized_pages, Relaxed);
+        self.transcripts.store(counts.transcripts, Relaxed);
+        self.unread.store(counts.unread, Relaxed);
         let searchable = counts.by_status.get(&DocStatus::Ok).copied().unwrap_or(0);
         self.searchable.store(searchable, Relaxed);
         self.not_searchable.store(counts.documents.saturating_sub(searchable), Relaxed);

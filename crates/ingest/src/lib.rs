@@ -12,17 +12,22 @@ mod counters;
 mod documents;
 mod embed;
 mod extracted;
+mod kept;
 mod left_out;
 mod members;
 mod outcome;
 mod outlet;
 mod outline;
+mod pace;
 mod plan;
+mod recognize;
 mod represent;
 mod rules;
 mod scan;
+mod source;
 mod text;
 mod text_pages;
+mod texts;
 
 pub use chunk::ChunkOptions;
 pub use counters::Counters;
@@ -31,8 +36,16 @@ pub use documents::{
     serve_documents, unread,
 };
 pub use embed::{EmbedReport, embed_pending};
+pub use kept::{Annotation, KeptPage, KeptTexts};
 pub use outline::{extensions, languages, outline_all, structure, summary};
+pub use recognize::{
+    DocumentDesk, LoadedDocument, ReadEvent, ReadReport, TranscribeWish, Turns, recognize_pending,
+    transcribe, transcribe_pending,
+};
+pub use represent::lacking;
 pub use rules::IngestRules;
 pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished, is_current};
+pub use source::DocumentSource;
 pub use text::{FileText, Unshown, read_text};
 pub use text_pages::TextPages;
+pub use texts::{DocumentTexts, TextLayer};

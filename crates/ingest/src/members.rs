@@ -225,6 +225,7 @@ impl Members<'_, '_> {
             inode: 0,
             content_hash: None,
             reason: None,
+            unread: None,
         }
     }
 }

@@ -6,20 +6,25 @@ use std::sync::{Mutex, PoisonError};
 
 use discover::{FoundFile, WalkOptions};
 use extract::Format;
-use index::DocChange;
-use model::{ContentHash, DocType, Document, RelPath, Representation, SkipReason, WallClock};
+use index::{DocChange, Index};
+use model::{
+    Capability, Chunk, ContentHash, DocType, Document, RelPath, RepType, Representation, SkipReason, Span,
+    WallClock,
+};
 use policy::{Guard, OpenError, OpenFile};
 
 use crate::change;
-use crate::chunk::{ChunkSource, chunk_text, chunk_units};
+use crate::chunk::{ChunkSource, chunk_text, chunk_transcript, chunk_units};
 use crate::counters::Counters;
 use crate::documents::{ContentKind, DocumentText, Extractor, unread};
 use crate::extracted;
+use crate::kept::{Annotation, KeptTexts};
 use crate::members::forget;
 use crate::outcome::FileOutcome;
 use crate::outlet::Outlet;
 use crate::plan::Before;
 use crate::rules::IngestRules;
+use crate::texts::{DocumentTexts, TextLayer};
 
 /// Bytes looked at to tell what a file is.
 const HEAD_BYTES: usize = 8192;
@@ -33,6 +38,10 @@ pub(crate) struct Representer<'a> {
     /// What the walk leaves out is left out in archives, too.
     pub(crate) walk: &'a WalkOptions,
     pub(crate) extractor: Extractor<'a>,
+    /// Keeps what was recognised, transcribed or annotated.
+    pub(crate) kept: &'a Index,
+    /// Who is there to read pictures and recordings.
+    pub(crate) capabilities: &'a [Capability],
     /// One archive at a time: each is held in memory while its members are read.
     pub(crate) turn: Mutex<()>,
     /// Part of every representation's hash: other cutting rules make another representation.
@@ -118,7 +127,9 @@ impl Representer<'_> {
         let guess = self.kind(&found.path, &head);
         drop(head);
         let doc_type = guess.doc_type();
-        if let ContentKind::Other(_) = guess {
+        if let ContentKind::Other(_) = guess
+            && !is_media(doc_type)
+        {
             let reason = self.unread(&found.path, doc_type);
             return Ok(Some(change::skipped(document, doc_type, reason)));
         }
@@ -182,21 +193,63 @@ impl Representer<'_> {
     ) -> DocChange {
         let doc_type = kind.doc_type();
         let document = change::hashed(document, content_hash);
-        if let ContentKind::Other(_) = kind {
+        if let ContentKind::Other(_) = kind
+            && !is_media(doc_type)
+        {
             return change::skipped(document, doc_type, self.unread(path, doc_type));
         }
-        let text = match self.extractor.text(path, kind, bytes, &content_hash) {
-            Ok(text) => text,
-            Err(reason @ SkipReason::NotTried { .. }) => {
-                return change::skipped(change::to_retry(document), doc_type, reason);
+        let layer = TextLayer::of(self.extractor, self.rules, path, kind, bytes, &content_hash);
+        self.with_kept(path, document, layer, &content_hash)
+    }
+
+    /// The change for a document whose text layer is known, with all that was recognised, transcribed or annotated so far.
+    pub(crate) fn with_kept(
+        &self,
+        path: &RelPath,
+        document: Document,
+        layer: TextLayer,
+        content_hash: &ContentHash,
+    ) -> DocChange {
+        let kept = KeptTexts::of(self.kept, content_hash).unwrap_or_else(|error| {
+            // It stays where it is, and is used when it can be read.
+            tracing::warn!(%error, path = path.as_str(), "what was kept of a document could not be read");
+            KeptTexts::default()
+        });
+        self.indexed(path, document, layer.with(&kept))
+    }
+
+    fn indexed(&self, path: &RelPath, document: Document, all: DocumentTexts) -> DocChange {
+        let DocumentTexts { doc_type, texts, annotation, unread, reason } = all;
+        let document = Document { unread, ..document };
+        let annotated = annotation.as_ref().map(|annotation| annotation.text.as_str());
+        for text in texts.iter().map(|text| text.text.as_str()).chain(annotated) {
+            if let Some(secret) = self.guard.policy().scan(path, text.as_bytes()) {
+                let reason = SkipReason::Secret { rule: secret.rule.to_string(), line: secret.line };
+                return change::skipped(Document { unread: None, ..document }, doc_type, reason);
             }
-            Err(reason) => return change::skipped(document, doc_type, reason),
-        };
-        if let Some(secret) = self.guard.policy().scan(path, text.text.as_bytes()) {
-            let reason = SkipReason::Secret { rule: secret.rule.to_string(), line: secret.line };
-            return change::skipped(document, doc_type, reason);
         }
-        change::indexed(document, doc_type, vec![self.cut(path, text)])
+        match reason.or_else(|| self.lacking(&document, doc_type).filter(|_| texts.is_empty())) {
+            Some(reason @ SkipReason::NotTried { .. }) => {
+                change::skipped(change::to_retry(document), doc_type, reason)
+            }
+            Some(reason) => change::skipped(document, doc_type, reason),
+            None => {
+                let lines = texts.iter().map(|text| text.text.lines().count() as u32 + 1).sum();
+                let mut representations: Vec<Representation> =
+                    texts.into_iter().map(|text| self.cut(path, text)).collect();
+                if let Some(annotation) = annotation {
+                    representations.extend(self.annotated(path, &annotation, lines));
+                }
+                number(&mut representations);
+                change::indexed(document, doc_type, representations)
+            }
+        }
+    }
+
+    /// Why a document without a text has none yet.
+    fn lacking(&self, document: &Document, doc_type: DocType) -> Option<SkipReason> {
+        let needs = document.unread.as_ref()?.capability();
+        Some(lacking(doc_type, needs, self.capabilities.contains(&needs)))
     }
 
     /// Makes a text a representation.
@@ -204,22 +257,59 @@ impl Representer<'_> {
         let DocumentText { doc_type, rep_type, text, extraction, producer, meta } = text;
         let (source, chunking) = (ChunkSource { path, rep_type }, &self.rules.chunking);
         let chunks = match &extraction {
+            Some(extraction) if rep_type == RepType::Transcript => {
+                chunk_transcript(source, extraction, chunking)
+            }
             Some(extraction) => chunk_units(source, extraction, chunking),
             None => chunk_text(source, doc_type, &text, chunking),
         };
-        let mut rep_hash = blake3::Hasher::new();
-        rep_hash.update(text.as_bytes()).update(self.digest.as_bytes());
-        // The same text may be on other pages than before, or below other headings.
-        for chunk in &chunks {
-            rep_hash.update(&serde_json::to_vec(&(&chunk.pointer, &chunk.heading)).unwrap_or_default());
-        }
         Representation {
             rep_type,
-            rep_hash: ContentHash(*rep_hash.finalize().as_bytes()),
+            rep_hash: self.rep_hash(&text, &chunks),
             meta_json: meta.to_string(),
             chunks,
             produced: extraction.zip(producer).map(|(all, producer)| extracted::written(all, producer)),
         }
+    }
+
+    /// What a model drew from the document: the data, which is only kept, and the lines by which it is found. They are cited
+    /// as lines behind those of the document itself, where opening shows them.
+    fn annotated(&self, path: &RelPath, annotation: &Annotation, lines: u32) -> Vec<Representation> {
+        let Annotation { json, text, is_indexed, provider, model } = annotation;
+        let meta = serde_json::json!({ "provider": provider, "model": model, "annotation": json });
+        let data = Representation {
+            rep_type: RepType::AnnotationJson,
+            rep_hash: ContentHash(*blake3::hash(json.to_string().as_bytes()).as_bytes()),
+            meta_json: meta.to_string(),
+            chunks: Vec::new(),
+            produced: None,
+        };
+        if !is_indexed {
+            return vec![data];
+        }
+        let source = ChunkSource { path, rep_type: RepType::AnnotationText };
+        let mut chunks = chunk_text(source, DocType::Text, text, &self.rules.chunking);
+        for chunk in &mut chunks {
+            chunk.span = annotation_span(chunk.span, lines);
+        }
+        let found = Representation {
+            rep_type: RepType::AnnotationText,
+            rep_hash: self.rep_hash(&format!("{lines}\n{text}"), &chunks),
+            meta_json: serde_json::json!({ "provider": provider, "model": model }).to_string(),
+            chunks,
+            produced: None,
+        };
+        vec![data, found]
+    }
+
+    fn rep_hash(&self, text: &str, chunks: &[Chunk]) -> ContentHash {
+        let mut rep_hash = blake3::Hasher::new();
+        rep_hash.update(text.as_bytes()).update(self.digest.as_bytes());
+        // The same text may be on other pages than before, or below other headings.
+        for chunk in chunks {
+            rep_hash.update(&serde_json::to_vec(&(&chunk.pointer, &chunk.heading)).unwrap_or_default());
+        }
+        ContentHash(*rep_hash.finalize().as_bytes())
     }
 
     /// What the open file itself says, which is what was read. A write within the same clock tick would not move
@@ -242,4 +332,31 @@ impl Representer<'_> {
             self.guard.open_nofollow(&found.path)
         }
     }
+}
+
+/// Files whose text somebody has to read.
+pub(crate) fn is_media(doc_type: DocType) -> bool {
+    matches!(doc_type, DocType::Image | DocType::Audio)
+}
+
+/// Why a document without a text has none yet.
+pub fn lacking(doc_type: DocType, needs: Capability, is_there: bool) -> SkipReason {
+    let doc_type = doc_type.to_string();
+    if is_there { SkipReason::Waiting { doc_type, needs } } else { SkipReason::NoReader { doc_type, needs } }
+}
+
+/// Where the lines of an annotation are: `lines` is the line behind the document's last.
+fn annotation_span(span: Span, lines: u32) -> Span {
+    match span {
+        Span::Lines { start_line, end_line } => {
+            Span::Lines { start_line: lines + start_line, end_line: lines + end_line }
+        }
+        other => other,
+    }
+}
+
+/// Ordinals go on from one representation to the next.
+fn number(representations: &mut [Representation]) {
+    let all = representations.iter_mut().flat_map(|rep| &mut rep.chunks);
+    all.zip(0..).for_each(|(chunk, ordinal)| chunk.ordinal = ordinal);
 }

@@ -16,8 +16,12 @@ pub struct IngestRules {
     pub policy: PolicyConfig,
     /// `.gitignore` files are obeyed.
     pub gitignore: bool,
-    /// Text of PDF files is wanted.
+    /// Text of PDF files is wanted: the text layer, and what a recogniser reads on pages without one.
     pub pdf: bool,
+    /// Text in pictures is wanted, where there is a recogniser.
+    pub images: bool,
+    /// Speech is wanted, where there is a transcriber.
+    pub audio: bool,
     /// How far archives are looked into, if at all.
     pub archives: Option<ArchiveMode>,
     pub chunking: ChunkOptions,
@@ -30,6 +34,8 @@ impl Default for IngestRules {
             policy: PolicyConfig::default(),
             gitignore: true,
             pdf: true,
+            images: true,
+            audio: true,
             archives: Some(ArchiveMode::Deep),
             chunking: ChunkOptions::default(),
         }
@@ -43,7 +49,7 @@ impl IngestRules {
     /// nothing, and a new field does not compile until it is given a name here. A setting that is new is left out at its
     /// default, so that it re-reads only those who set it.
     pub fn digest(&self) -> String {
-        let IngestRules { policy, gitignore, pdf, archives, chunking } = self;
+        let IngestRules { policy, gitignore, pdf, images, audio, archives, chunking } = self;
         let PolicyConfig {
             path_excludes,
             index_excludes,
@@ -54,8 +60,15 @@ impl IngestRules {
             max_bytes_by_type,
             follow_symlinks,
         } = policy;
-        let ChunkOptions { max_chars, overlap_chars, min_chars, code_max_lines, code_overlap_lines } =
-            chunking;
+        let ChunkOptions {
+            max_chars,
+            overlap_chars,
+            min_chars,
+            code_max_lines,
+            code_overlap_lines,
+            transcript_segment_ms,
+            transcript_overlap_ms,
+        } = chunking;
         let mut digest = Digest::default();
         digest.list("security.path_excludes", path_excludes);
         digest.list("index.exclude_globs", index_excludes);
@@ -92,6 +105,14 @@ impl IngestRules {
         digest.value("chunking.min_chars", min_chars);
         digest.value("chunking.code_max_lines", code_max_lines);
         digest.value("chunking.code_overlap_lines", code_overlap_lines);
+        let default = IngestRules::default();
+        digest.unless_default("ingest.images.mode", images, &default.images);
+        digest.unless_default("ingest.audio.mode", audio, &default.audio);
+        let default = default.chunking;
+        let segment_ms = &default.transcript_segment_ms;
+        digest.unless_default("chunking.transcript.segment_ms", transcript_segment_ms, segment_ms);
+        let overlap_ms = &default.transcript_overlap_ms;
+        digest.unless_default("chunking.transcript.overlap_ms", transcript_overlap_ms, overlap_ms);
         format!("{VERSION}:{}", &digest.0.finalize().to_hex()[..16])
     }
 }
@@ -104,6 +125,12 @@ impl Digest {
     fn value(&mut self, name: &str, value: impl ToString) {
         self.text(name);
         self.text(&value.to_string());
+    }
+
+    fn unless_default<T: PartialEq + ToString>(&mut self, name: &str, value: &T, default: &T) {
+        if value != default {
+            self.value(name, value.to_string());
+        }
     }
 
     fn list(&mut self, name: &str, values: &[String]) {
@@ -139,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_setting_that_matters_changes_the_digest() {
-        let changes: [fn(&mut IngestRules); 20] = [
+        let changes: [fn(&mut IngestRules); 24] = [
             |rules| rules.policy.path_excludes = vec!["ab".into(), "c".into()],
             |rules| rules.policy.path_excludes = vec!["a".into()],
             |rules| rules.policy.index_excludes.push("x".into()),
@@ -153,6 +180,8 @@ mod tests {
             |rules| rules.policy.follow_symlinks = true,
             |rules| rules.gitignore = false,
             |rules| rules.pdf = false,
+            |rules| rules.images = false,
+            |rules| rules.audio = false,
             |rules| rules.archives = None,
             |rules| rules.archives = Some(ArchiveMode::Shallow),
             |rules| rules.chunking.max_chars += 1,
@@ -160,6 +189,8 @@ mod tests {
             |rules| rules.chunking.min_chars += 1,
             |rules| rules.chunking.code_max_lines += 1,
             |rules| rules.chunking.code_overlap_lines += 1,
+            |rules| rules.chunking.transcript_segment_ms += 1,
+            |rules| rules.chunking.transcript_overlap_ms += 1,
         ];
         let mut digests = std::collections::HashSet::from([rules().digest()]);
         for (number, change) in changes.iter().enumerate() {

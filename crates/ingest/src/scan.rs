@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use discover::{Examined, Examiner, FoundEntry, FoundFile, WalkError, WalkOptions};
 use index::{DocChange, DocumentRow, Index, IndexError, KnownDocument};
-use model::{DocStatus, ErrorCode, Failure, IndexMode, RelPath, SkipReason, WallClock};
+use model::{Capability, DocStatus, ErrorCode, Failure, IndexMode, RelPath, SkipReason, WallClock};
 use policy::Guard;
 
 use crate::budget::BytesBudget;
@@ -43,10 +43,13 @@ pub struct IngestOptions {
     pub threads: usize,
     /// Tells how young a file is.
     pub clock: Arc<dyn WallClock>,
+    /// Which providers are there to read pictures and recordings: a file that waits for one is told apart from one that
+    /// nothing here can read.
+    pub capabilities: Vec<Capability>,
 }
 
 impl IngestOptions {
-    fn walk(&self) -> WalkOptions {
+    pub(crate) fn walk(&self) -> WalkOptions {
         WalkOptions { gitignore: self.rules.gitignore, threads: self.threads }
     }
 }
@@ -295,6 +298,8 @@ impl Ingest {
             rules: &self.options.rules,
             walk: &walk,
             extractor: Extractor { reader: self.options.reader.as_ref(), kept },
+            kept: &self.index,
+            capabilities: &self.options.capabilities,
             turn: Mutex::default(),
             digest: &digest,
             counters: &self.counters,

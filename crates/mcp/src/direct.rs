@@ -56,7 +56,8 @@ impl Direct for McpServer {
         let id = id.clone();
         Some(async move {
             let result = self.run(&name, arguments, context).await?.ok()?;
-            let is_large = result.content.iter().map(String::len).sum::<usize>() > LARGE;
+            let audio = result.audio.iter().map(|audio| audio.data.len());
+            let is_large = result.content.iter().map(String::len).chain(audio).sum::<usize>() > LARGE;
             let identity = self.identity().clone();
             let encode =
                 move || serde_json::to_vec(&DirectAnswer::new(&id, &result, &identity)).ok().map(Bytes::from);
@@ -107,7 +108,7 @@ struct DirectAnswer<'a> {
 #[serde(rename_all = "camelCase")]
 struct CallResult<'a> {
     result_type: &'static str,
-    content: Vec<TextContent<'a>>,
+    content: Vec<DirectContent<'a>>,
     structured_content: &'a Value,
     is_error: bool,
     #[serde(rename = "_meta")]
@@ -115,10 +116,16 @@ struct CallResult<'a> {
 }
 
 #[derive(Serialize)]
-struct TextContent<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    text: &'a str,
+#[serde(tag = "type", rename_all = "lowercase")]
+enum DirectContent<'a> {
+    Text {
+        text: &'a str,
+    },
+    #[serde(rename_all = "camelCase")]
+    Audio {
+        data: &'a str,
+        mime_type: &'static str,
+    },
 }
 
 #[derive(Serialize)]
@@ -129,7 +136,11 @@ struct Meta<'a> {
 
 impl<'a> DirectAnswer<'a> {
     fn new(id: &'a Value, result: &'a ToolResult, server: &'a Value) -> DirectAnswer<'a> {
-        let content = result.content.iter().map(|text| TextContent { kind: "text", text }).collect();
+        let spoken = result
+            .audio
+            .iter()
+            .map(|audio| DirectContent::Audio { data: &audio.data, mime_type: audio.media_type });
+        let content = result.content.iter().map(|text| DirectContent::Text { text }).chain(spoken).collect();
         DirectAnswer {
             jsonrpc: "2.0",
             id,

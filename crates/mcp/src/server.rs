@@ -406,7 +406,10 @@ fn translate(tool: &Tool, dialect: PeerDialect) -> Tool {
 }
 
 fn render(result: ToolResult, dialect: PeerDialect) -> CallToolResult {
-    let content = result.content.into_iter().map(ContentBlock::text).collect();
+    // Revision 2024-11-05 knows no audio.
+    let audio = if dialect.annotated { result.audio } else { Vec::new() };
+    let spoken = audio.into_iter().map(|audio| ContentBlock::audio(audio.data, audio.media_type));
+    let content = result.content.into_iter().map(ContentBlock::text).chain(spoken).collect();
     let mut rendered =
         if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     // Before 2026-07-28 structured content is an object or absent.

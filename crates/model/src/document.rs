@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentHash, SkipReason};
+use crate::{ContentHash, SkipReason, UnreadParts};
 
 /// A file below the root, or a member of an archive: all that is known of it but its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Document {
     pub content_hash: Option<ContentHash>,
     /// Why it cannot be searched; none where it can.
     pub reason: Option<SkipReason>,
+    /// What a recogniser or a transcriber has yet to read in it.
+    pub unread: Option<UnreadParts>,
 }
 
 impl Document {

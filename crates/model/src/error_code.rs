@@ -110,7 +110,7 @@ macro_rules! error_codes {
                     Provider::$provider,
                     ProviderFault::Failed,
                     concat!($provider_name, "_FAILED"),
-                    concat!("A call to ", $spoken, " failed."),
+                    concat!($spoken, " failed to answer."),
                 ),
             )+
             $(row(ErrorCode::$more, $more_name, ErrorKind::$more_kind, $more_status, retryable!($more_retry), $more_meaning),)+
@@ -168,6 +168,7 @@ error_codes! {
     providers {
         Mistral "MISTRAL" "Mistral";
         Elevenlabs "ELEVENLABS" "ElevenLabs";
+        Other "PROVIDER" "Another provider";
     }
     further {
         LimitExceeded "LIMIT_EXCEEDED" Input 413 final "A limit of the operator refuses what was asked for.";
@@ -201,6 +202,8 @@ error_codes! {
         ContentRefused "CONTENT_REFUSED" Ingestion 415 final
             "The document is built to exhaust its reader, or exceeds the limits (reason of a file).";
         NoText "NO_TEXT" Ingestion 415 final "The document holds no text; a scan needs OCR (reason of a file).";
+        TextPending "TEXT_PENDING" Ingestion 503 retry
+            "The text of a picture, a scan or a recording is being made in the background (reason of a file).";
         MemberSkipped "MEMBER_SKIPPED" Ingestion 415 final "A member of an archive that is left out (reason of a file).";
     }
 }

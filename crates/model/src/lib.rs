@@ -32,6 +32,7 @@ pub mod span;
 pub mod spelling;
 pub mod stop;
 pub mod symbol;
+pub mod unread;
 
 pub use caller::{Caller, Identity, Via};
 pub use chunk::{Chunk, IndexKind};
@@ -66,3 +67,4 @@ pub use skip::SkipReason;
 pub use span::Span;
 pub use stop::Stop;
 pub use symbol::{ScopeKind, Symbol, SymbolKind};
+pub use unread::UnreadParts;

@@ -36,6 +36,15 @@ pub struct Progress {
     /// Documents of the whole index that no search finds, each with its reason.
     #[serde(default)]
     pub not_searchable: u64,
+    /// Pages and pictures of the whole index whose text was recognised.
+    #[serde(default)]
+    pub recognized_pages: u64,
+    /// Recordings of the whole index that were transcribed.
+    #[serde(default)]
+    pub transcripts: u64,
+    /// Documents of the whole index in which something is still unread.
+    #[serde(default)]
+    pub unread: u64,
     /// Files that this job has read so far.
     #[serde(skip)]
     pub read: u64,
@@ -68,6 +77,9 @@ impl Progress {
             unchanged: 0,
             searchable: 0,
             not_searchable: 0,
+            recognized_pages: 0,
+            transcripts: 0,
+            unread: 0,
             read: 0,
             to_read: Some(0),
             ignored: Vec::new(),
@@ -96,6 +108,9 @@ impl Progress {
             unchanged: self.unchanged + other.unchanged,
             searchable: self.searchable + other.searchable,
             not_searchable: self.not_searchable + other.not_searchable,
+            recognized_pages: self.recognized_pages + other.recognized_pages,
+            transcripts: self.transcripts + other.transcripts,
+            unread: self.unread + other.unread,
             read: self.read + other.read,
             to_read: self.to_read.zip(other.to_read).map(|(own, others)| own + others),
             ignored: self.ignored.iter().chain(&other.ignored).cloned().collect(),

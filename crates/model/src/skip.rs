@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorCode, Failure};
+use crate::{Capability, ErrorCode, Failure};
 
 /// Stored as its code and its facts (`documents.reason_code`, `reason_json`); the sentence is made when somebody is shown
 /// it. The names of variants and fields are part of the state format: a test holds them.
@@ -87,6 +87,28 @@ pub enum SkipReason {
     NotTried {
         detail: String,
     },
+    /// Only a recogniser or a transcriber can read it, and none is set up.
+    NoReader {
+        doc_type: String,
+        needs: Capability,
+    },
+    /// A recogniser or a transcriber will read it when its turn comes.
+    Waiting {
+        doc_type: String,
+        needs: Capability,
+    },
+    /// A recogniser or a transcriber has read it and found no text.
+    NothingRecognized {
+        doc_type: String,
+        needs: Capability,
+        provider: String,
+    },
+    /// A recogniser or a transcriber could not read it. It is tried again with another provider or model.
+    NotRecognized {
+        needs: Capability,
+        provider: String,
+        detail: String,
+    },
     /// As a version before state format 4 recorded it: a code and a sentence.
     Recorded {
         code: String,
@@ -117,6 +139,12 @@ impl SkipReason {
             SkipReason::KeptChanging => ErrorCode::ExtractFailed,
             SkipReason::Unreadable { .. } => ErrorCode::ExtractFailed,
             SkipReason::NotTried { .. } => ErrorCode::ExtractFailed,
+            SkipReason::NoReader { doc_type, .. } if doc_type == "pdf" => ErrorCode::NoText,
+            SkipReason::NoReader { .. } => ErrorCode::DocTypeUnsupported,
+            SkipReason::Waiting { .. } => ErrorCode::TextPending,
+            SkipReason::NothingRecognized { .. } => ErrorCode::NoText,
+            SkipReason::NotRecognized { needs: Capability::Stt, .. } => ErrorCode::TranscribeFailed,
+            SkipReason::NotRecognized { .. } => ErrorCode::OcrFailed,
             SkipReason::Recorded { code, .. } => ErrorCode::parse(code).unwrap_or(ErrorCode::ExtractFailed),
         }
     }
@@ -144,12 +172,14 @@ impl SkipReason {
                 | SkipReason::KeptChanging
                 | SkipReason::Unreadable { .. }
                 | SkipReason::NotTried { .. }
+                | SkipReason::NotRecognized { .. }
         )
     }
 
     /// What a caller is told who asks for such a file.
     pub fn failure(&self, path: &str) -> Failure {
         let code = match self {
+            SkipReason::NotRecognized { .. } | SkipReason::Waiting { .. } => self.code(),
             _ if self.is_failure() => ErrorCode::ExtractFailed,
             SkipReason::Binary => ErrorCode::BinarySkipped,
             SkipReason::TooLarge { .. } => ErrorCode::FileTooLarge,
@@ -173,12 +203,7 @@ impl fmt::Display for Sentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             SkipReason::Unsupported { doc_type } => {
-                write!(f, "no text is extracted from {doc_type} files")?;
-                match doc_type.as_str() {
-                    "image" => f.write_str("; text in pictures takes OCR, by a provider or by Tesseract"),
-                    "audio" => f.write_str("; speech takes a provider that transcribes it"),
-                    _ => Ok(()),
-                }
+                write!(f, "no text is extracted from {doc_type} files")
             }
             SkipReason::TooLarge { size, limit } => {
                 write!(f, "{size} bytes exceed the limit of {limit} (ingest.max_file_mb)")
@@ -220,6 +245,32 @@ impl fmt::Display for Sentence<'_> {
             SkipReason::KeptChanging => f.write_str("the file kept changing while it was read"),
             SkipReason::Unreadable { error } => write!(f, "the file could not be read: {error}"),
             SkipReason::NotTried { detail } => f.write_str(detail),
+            SkipReason::NoReader { doc_type, needs: Capability::Stt } => write!(
+                f,
+                "the {doc_type} file needs a transcriber; add one with `dir2mcp extras add speech`, or set stt.provider"
+            ),
+            SkipReason::NoReader { doc_type, .. } => write!(
+                f,
+                "the {doc_type} file needs OCR; add it with `dir2mcp extras add ocr`, install Tesseract, or set ocr.provider"
+            ),
+            SkipReason::Waiting { doc_type, needs: Capability::Stt } => {
+                write!(f, "the {doc_type} file is waiting to be transcribed")
+            }
+            SkipReason::Waiting { doc_type, .. } => {
+                write!(f, "the {doc_type} file is waiting for its text to be recognised")
+            }
+            SkipReason::NothingRecognized { doc_type, needs, provider } => {
+                let what = if *needs == Capability::Stt { "speech" } else { "text" };
+                write!(f, "{provider} found no {what} in the {doc_type} file")
+            }
+            SkipReason::NotRecognized { needs, provider, detail } => {
+                let what = if *needs == Capability::Stt { "transcribe" } else { "recognise" };
+                write!(
+                    f,
+                    "{provider} could not {what} it: {detail}; it is tried again with another {}.provider or model",
+                    needs.as_str()
+                )
+            }
             SkipReason::Recorded { sentence, .. } => f.write_str(sentence),
         }
     }
@@ -235,7 +286,35 @@ mod tests {
         let rows = [
             (
                 r#"{"why":"unsupported","doc_type":"audio"}"#,
-                "DOC_TYPE_UNSUPPORTED: no text is extracted from audio files; speech takes a provider that transcribes it",
+                "DOC_TYPE_UNSUPPORTED: no text is extracted from audio files",
+            ),
+            (
+                r#"{"why":"no_reader","doc_type":"image","needs":"ocr"}"#,
+                "DOC_TYPE_UNSUPPORTED: the image file needs OCR; add it with `dir2mcp extras add ocr`, install Tesseract, or set ocr.provider",
+            ),
+            (
+                r#"{"why":"no_reader","doc_type":"pdf","needs":"ocr"}"#,
+                "NO_TEXT: the pdf file needs OCR; add it with `dir2mcp extras add ocr`, install Tesseract, or set ocr.provider",
+            ),
+            (
+                r#"{"why":"no_reader","doc_type":"audio","needs":"stt"}"#,
+                "DOC_TYPE_UNSUPPORTED: the audio file needs a transcriber; add one with `dir2mcp extras add speech`, or set stt.provider",
+            ),
+            (
+                r#"{"why":"waiting","doc_type":"image","needs":"ocr"}"#,
+                "TEXT_PENDING: the image file is waiting for its text to be recognised",
+            ),
+            (
+                r#"{"why":"waiting","doc_type":"audio","needs":"stt"}"#,
+                "TEXT_PENDING: the audio file is waiting to be transcribed",
+            ),
+            (
+                r#"{"why":"nothing_recognized","doc_type":"audio","needs":"stt","provider":"local"}"#,
+                "NO_TEXT: local found no speech in the audio file",
+            ),
+            (
+                r#"{"why":"not_recognized","needs":"ocr","provider":"mistral","detail":"x"}"#,
+                "OCR_FAILED: mistral could not recognise it: x; it is tried again with another ocr.provider or model",
             ),
             (
                 r#"{"why":"too_large","size":9,"limit":5}"#,

@@ -43,4 +43,4 @@ pub use roots::{Root, RootError};
 pub use rules::SPEC_PATTERNS;
 pub use secrets::{MAX_CUSTOM_PATTERNS, SecretMatch, SecretPatterns};
 pub use syscalls::read_only_syscalls;
-pub use visible::{invisible, is_hidden, is_modifier, visible};
+pub use visible::{invisible, is_hidden, is_modifier, visible, without_hidden};

@@ -18,6 +18,21 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The text without hidden characters, for a reader that could decode what is spelled out: a language model.
+pub fn without_hidden(text: &str) -> Cow<'_, str> {
+    let mut left = String::new();
+    let mut copied = 0;
+    for (at, c) in hidden(text) {
+        left.push_str(&text[copied..at]);
+        copied = at + c.len_utf8();
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    left.push_str(&text[copied..]);
+    Cow::Owned(left)
+}
+
 /// What [`visible`] spelled out, as it was: for a name that a caller gives back as it was shown.
 pub fn invisible(text: &str) -> Cow<'_, str> {
     const START: &str = "\\u{";
@@ -103,7 +118,9 @@ mod tests {
         ] {
             assert_eq!(visible(text), shown);
             assert_eq!(invisible(shown), text);
+            assert!(!without_hidden(text).contains(is_hidden));
         }
+        assert_eq!(without_hidden("i\u{200b}gno\u{e0041}re\r\n"), "ignore\n");
         assert!(matches!(visible("nothing to do"), Cow::Borrowed(_)));
         assert_eq!(invisible("C:\\u{x} \\u{41} \\u{"), "C:\\u{x} \\u{41} \\u{");
     }

@@ -14,6 +14,7 @@ use crate::operators::Operators;
 use crate::parse::{Parsed, Term, Vocabulary};
 use crate::query_vector::QueryVectors;
 use crate::rarity::rarity;
+use crate::rerank::RerankStage;
 use crate::search::{RankOptions, search};
 use crate::weights::Weights;
 
@@ -83,6 +84,8 @@ pub struct RootSnapshot {
     /// The vectors of a question; the same for all roots.
     pub vectors: Arc<dyn Fn(&str) -> QueryVectors + Send + Sync>,
     pub weights: Weights,
+    /// Judges the best passages, where a model for that is configured.
+    pub rerank: Option<RerankStage>,
     /// Whether the policy lets a path be shown now.
     pub allows: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Below these alone.
@@ -236,6 +239,7 @@ fn found(
         weights: root.weights,
         view: Some(View::new(Arc::clone(shown) as Arc<dyn Admit + Send + Sync>)),
         stop: stop.clone(),
+        rerank: root.rerank.clone(),
     };
     let query =
         Query { text: question.text.clone(), k: RANKED, index: IndexChoice::Both, filter: Filter::default() };

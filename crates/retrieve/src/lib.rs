@@ -11,6 +11,7 @@ pub mod caption;
 pub mod cite;
 mod copies;
 mod feedback;
+pub mod fence;
 pub mod files;
 pub mod filter;
 pub mod fuse;
@@ -23,6 +24,7 @@ pub mod place;
 pub mod prescore;
 mod query_vector;
 mod rarity;
+pub mod rerank;
 pub mod route;
 pub mod search;
 mod signals;
@@ -36,7 +38,10 @@ mod versions;
 pub mod weights;
 pub mod windows;
 
-pub use answer::{Answer, AnswerSources, extractive_answer};
+pub use answer::{
+    Answer, AnswerChecker, AnswerSources, CheckedAnswer, PackedSource, answer_request, extractive_answer,
+    pack,
+};
 pub use breakdown::Breakdown;
 pub use bundle::{
     Bundle, Bundler, Deterministic, Passage, Repository, Selection, SelectionReason, Skip, Skipped, Source,
@@ -44,6 +49,7 @@ pub use bundle::{
 };
 pub use filter::{CompiledFilter, View};
 pub use query_vector::{QueryEmbedder, QueryVectors};
+pub use rerank::RerankStage;
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};

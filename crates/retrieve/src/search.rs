@@ -16,6 +16,7 @@ use crate::operators::Operators;
 use crate::parse::{Parsed, Vocabulary};
 use crate::prescore::{Lead, PreScore, Scale};
 use crate::query_vector::QueryVectors;
+use crate::rerank::{RerankStage, rerank};
 use crate::route::{Reason, Routed, route};
 use crate::snippet::{cut_out, room};
 use crate::verbatim::{holds_name, required_name};
@@ -31,11 +32,19 @@ pub struct RankOptions {
     pub view: Option<View>,
     /// Asked between the phases of the work.
     pub stop: Stop,
+    /// Judges the best passages, where a model for that is configured.
+    pub rerank: Option<RerankStage>,
 }
 
 impl Default for RankOptions {
     fn default() -> RankOptions {
-        RankOptions { oversample: 5, weights: Weights::default(), view: None, stop: Stop::never() }
+        RankOptions {
+            oversample: 5,
+            weights: Weights::default(),
+            view: None,
+            stop: Stop::never(),
+            rerank: None,
+        }
     }
 }
 
@@ -54,6 +63,8 @@ pub struct SearchAnswer {
     pub query_truncated: bool,
     /// Why the query could not be embedded: the hits were found by words alone.
     pub vector_error: Option<ProviderError>,
+    /// Why the passages could not be judged by a model: they are in the order without it.
+    pub rerank_error: Option<ProviderError>,
 }
 
 /// Answers from one snapshot. `vectors` are those of the query's text ([`crate::QueryEmbedder`]). `allows` has the last word on every path: the policy may have changed since it was
@@ -125,6 +136,8 @@ pub fn search(
     if nearness < NEAR {
         lower_chance_hits(&parsed, &matcher, &mut ranked);
     }
+    let stage = options.rerank.as_ref();
+    let rerank_error = stage.and_then(|stage| rerank(&mut ranked, &parsed, &operators.text, stage));
     stop.check()?;
     ranked.extend(further(&question, &ranked, rests, index_used, query.k)?);
     ranked.truncate(query.k);
@@ -133,7 +146,7 @@ pub fn search(
     let (hits, breakdowns) = shown.unzip();
     let query_truncated = parsed.truncated;
     let vector_error = vectors.error().cloned();
-    Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error })
+    Ok(SearchAnswer { index_used, hits, breakdowns, matched, query_truncated, vector_error, rerank_error })
 }
 
 /// The same work for each index. Two large ones are asked at the same time: neither needs the other's answer, and together

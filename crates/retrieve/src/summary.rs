@@ -35,6 +35,11 @@ pub struct GivenResult {
     pub snippet: String,
 }
 
+/// The tokens that a summary may have, of those that were asked for.
+pub fn completion_tokens(max_tokens: Option<u32>) -> u32 {
+    max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS)
+}
+
 /// A summary of at most so many tokens. Only what the caller sends is read, and no more of it than `blank` lets through.
 pub fn summarize(
     query: &str,
@@ -43,7 +48,7 @@ pub fn summarize(
     max_tokens: Option<u32>,
     blank: &dyn Fn(&str) -> String,
 ) -> String {
-    let room = max_tokens.unwrap_or(TOKENS).clamp(1, MOST_TOKENS) as usize * LETTERS;
+    let room = completion_tokens(max_tokens) as usize * LETTERS;
     let results: Vec<GivenResult> = results
         .iter()
         .take(MOST_RESULTS)

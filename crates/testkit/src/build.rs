@@ -280,6 +280,17 @@ pub fn text_pages(lines: &[&str]) -> Vec<u8> {
     pages(&contents.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// The content of a page whose words are drawn: there is no text in it, and recognition may find some.
+pub fn drawn_page() -> String {
+    (0..60).map(|number| format!("{0} 100 m {0} 700 l S ", 10 * number)).collect()
+}
+
+/// A PDF of pages whose words are drawn.
+pub fn drawn_pages(count: usize) -> Vec<u8> {
+    let page = drawn_page();
+    pages(&vec![page.as_str(); count])
+}
+
 /// A Word file of paragraphs.
 pub fn paragraphs(all: &[&str]) -> Vec<u8> {
     let body: String = all.iter().map(|text| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")).collect();

@@ -2,7 +2,8 @@
 //!
 //! A set has `queries.jsonl`, `qrels.tsv` and either `corpus.jsonl` or `packages.tsv`; packages are fetched by name from
 //! their registries. One is in `eval/`; the others are not part of the source tree, since their licences differ, and
-//! `--sets` names the folder that holds them. `--everyday` asks the everyday questions alone, which need no download.
+//! `--sets` names the folder that holds them. `--everyday` and `--answers` ask the
+//! questions of those folders alone, which need no download.
 
 mod definitions;
 pub(crate) mod everyday;
@@ -85,8 +86,10 @@ const ABLATIONS: [(&str, &[&[&str]]); 17] = [
 ];
 
 pub(crate) fn run(args: &mut Args) -> Result<(), String> {
-    if args.switch("--everyday") {
-        return ask_everyday(args);
+    for (switch, set) in [("--everyday", &everyday::EVERYDAY), ("--answers", &everyday::ANSWERS)] {
+        if args.switch(switch) {
+            return ask_set(args, switch, set);
+        }
     }
     let sets: Vec<PathBuf> =
         args.value("--sets")?.map(PathBuf::from).into_iter().chain([workspace().join("eval")]).collect();
@@ -165,7 +168,7 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
             let _ = writeln!(page, "{line}");
         }
     }
-    page.push_str(&everyday::run(&binary, false)?);
+    page.push_str(&everyday::run(&binary, &everyday::EVERYDAY, false)?);
     if write {
         let file = workspace().join("eval/results.md");
         std::fs::create_dir_all(workspace().join("eval"))
@@ -176,15 +179,15 @@ pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     Ok(())
 }
 
-fn ask_everyday(args: &mut Args) -> Result<(), String> {
+fn ask_set(args: &mut Args, switch: &str, set: &everyday::QuestionSet) -> Result<(), String> {
     let (verbose, write) = (args.switch("--verbose"), args.switch("--write"));
+    let profile = if args.switch("--debug") { Profile::Debug } else { Profile::Release };
     args.done()?;
-    let page = everyday::run(&build(Profile::Release)?, verbose)?;
+    let page = everyday::run(&build(profile)?, set, verbose)?;
     println!("{page}");
     if write {
-        let title =
-            "# How everyday questions are answered\n\nMade by `cargo xtask eval --everyday --write`.\n";
-        let file = workspace().join("eval/everyday/results.md");
+        let title = format!("# How questions are answered\n\nMade by `cargo xtask eval {switch} --write`.\n");
+        let file = workspace().join("eval").join(set.name).join("results.md");
         std::fs::write(&file, format!("{title}{page}")).map_err(|error| error.to_string())?;
     }
     Ok(())

@@ -398,7 +398,7 @@ mod tests {
             models: vec!["nomic-embed-text".into(), "llama3.2".into()],
         };
         let servers = [server];
-        let mut no = Script::new(&["", "", "", "n", ""]);
+        let mut no = Script::new(&["", "", "", "n", "", ""]);
         assert_eq!(ask_all(&loaded, &servers, &mut no).unwrap(), []);
         assert!(no.said.contains("Ollama answers at http://127.0.0.1:1/v1"), "{}", no.said);
         let mut yes = Script::new(&["", "", "", "y", "", "y"]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use contracts::{CallContext, Contract, Registry, ToolNames, ToolResult, failure_sentence};
+use contracts::{CallContext, Contract, ProgressSink, Registry, ToolNames, ToolResult, failure_sentence};
 use engine::{Engine, Workspace};
 use model::{Caller, Failure, IndexMode, Query};
 use serde_json::{Map, Value, json};
@@ -49,6 +49,17 @@ pub(super) fn call(
     tool: &'static str,
     arguments: Map<String, Value>,
 ) -> Result<ToolResult, Exit> {
+    call_following(loaded, engine, tool, arguments, None)
+}
+
+/// The same, told of what the tool reports on the way.
+pub(super) fn call_following(
+    loaded: &Loaded,
+    engine: Arc<Engine>,
+    tool: &'static str,
+    arguments: Map<String, Value>,
+    progress: Option<ProgressSink>,
+) -> Result<ToolResult, Exit> {
     let workspace = Arc::new(Workspace::new(Arc::clone(&engine), Vec::new()));
     let services = wire::services(&loaded.settings, &workspace);
     let registry = Registry::new(&services, &[Contract::DIR2MCP], ToolNames::Dotted)?;
@@ -57,7 +68,7 @@ pub(super) fn call(
         let context = CallContext {
             caller: Caller::cli(),
             cancel: CancellationToken::new(),
-            progress: None,
+            progress: progress.clone(),
             request_id: None,
         };
         runtime

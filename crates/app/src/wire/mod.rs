@@ -16,8 +16,8 @@ use dir2mcp_http::{
 };
 use engine::state_dir::{self, StateDirError};
 use engine::{
-    ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError, FurtherRoot,
-    InProcess, IngestRules, SystemClock, Workspace,
+    AnswerSettings, ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError,
+    FurtherRoot, InProcess, IngestRules, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -94,12 +94,16 @@ fn open(
         reader: reader(),
         oversample: settings.rag.oversample_factor,
         weights: settings.weights,
-        generate_answer: settings.rag.generate_answer,
+        answers: AnswerSettings {
+            generate: settings.rag.generate_answer,
+            system_prompt: settings.rag.system_prompt.clone(),
+            max_context_chars: settings.rag.max_context_chars,
+        },
         models: models::names(loaded, &providers),
         clock: Arc::new(SystemClock),
         read_only,
     };
-    Ok(Arc::new(Engine::open(config, providers.embedding)?))
+    Ok(Arc::new(Engine::open(config, providers)?))
 }
 
 /// What is indexed of a root. The chosen tools have no part in it: they share the index.
@@ -108,6 +112,8 @@ pub(crate) fn ingest_rules(settings: &Settings, place: &RootPlace) -> IngestRule
         policy: policy_config(settings, place),
         gitignore: place.gitignore,
         pdf: settings.ingest.pdf != settings::PdfMode::Off,
+        images: settings.ingest.images != settings::ImageMode::Off,
+        audio: settings.ingest.audio != settings::AudioMode::Off,
         archives: match settings.ingest.archives {
             settings::ArchiveMode::Off => None,
             settings::ArchiveMode::Shallow => Some(engine::ArchiveMode::Shallow),
@@ -403,6 +409,8 @@ fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
         min_chars: chunking.min_chars,
         code_max_lines: chunking.code_max_lines,
         code_overlap_lines: chunking.code_overlap_lines,
+        transcript_segment_ms: chunking.transcript_segment_ms,
+        transcript_overlap_ms: chunking.transcript_overlap_ms,
     }
 }
 

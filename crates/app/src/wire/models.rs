@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
+use engine::state_dir;
 use engine::{ModelNames, SystemClock};
 use model::{
     Capability, ChatModel, Embedder, EmbeddingProvider, ErrorCode, IndexKind, Providers, Reranker, Speaker,
@@ -241,7 +242,9 @@ impl ProviderMaker<'_> {
             calls: limit(self.models.calls_per_day, Key::LimitsSpendCallsPerDay),
             pages: limit(self.models.pages_per_day, Key::LimitsSpendPagesPerDay),
         };
-        let path = ledger_path(&self.loaded.settings);
+        let settings = &self.loaded.settings;
+        state_dir::claim(&settings.root, &settings.state_dir)?;
+        let path = ledger_path(settings);
         let ledger = CostLedger::open(&path, limits, Arc::new(SystemClock)).map_err(ledger_exit)?;
         let ledger = Arc::clone(self.meter.get_or_init(|| Arc::new(ledger)));
         Ok(ledger as Arc<dyn UsageMeter>)

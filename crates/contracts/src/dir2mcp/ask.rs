@@ -1,34 +1,40 @@
 //! `dir2mcp.ask`: an answer with citations, or the hits alone (dir2mcp specification, section 15.3).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use engine::{AskAnswer, Engine};
+use engine::{AskAnswer, AskRequest, Engine, TextSink};
 use model::{ErrorCode, Failure, IndexChoice, PriceClass, Query};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::filter::{filter, not_blank};
-use super::hits::{hit_json, list_hits, progress_note, span_json};
+use super::hits::{hit_json, list_hits, notes, span_json};
 use super::schema;
 use crate::arguments::{typed, whole};
+use crate::service::ProgressSink;
 use crate::text::{Summary, shown, visible};
 use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "dir2mcp.ask",
     title: "Ask",
-    description: "Answer a question from the indexed directory, with citations. Without a chat model the answer \
-                  is extractive: the best passages, quoted with their sources. With mode search_only only the \
-                  hits are returned.",
+    description: "Answer a question from the indexed directory, with citations. With a chat model the answer is written \
+                  from the best passages and compared with them: a sentence marked (not in the sources) has a number or \
+                  a name that they do not hold. Without one the answer is extractive: the best passages, quoted with \
+                  their sources. With mode search_only only the hits are returned.",
     input,
     output,
     out_of_range: ErrorCode::InvalidRange,
-    timeout: Duration::from_secs(60),
+    timeout: TIMEOUT,
     read_only: true,
     idempotent: true,
     price: PriceClass::Model,
 };
+
+/// More than the engine waits for a model, so that the passages can still answer.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// `k` is how many hits are returned unless told otherwise; the schema publishes it.
 pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>, k: usize) -> Tool {
@@ -37,7 +43,12 @@ pub(super) fn tool(frame: &ContractFrame, engine: &Arc<Engine>, k: usize) -> Too
         let engine = Arc::clone(&engine);
         async move {
             let (query, mode) = question(invocation.arguments, k)?;
-            let answer = engine.ask(&invocation.call, query.into(), mode == AskToolMode::Answer).await?;
+            let request = AskRequest {
+                search: query.into(),
+                answer: mode == AskToolMode::Answer,
+                on_text: invocation.progress.map(told),
+            };
+            let answer = engine.ask(&invocation.call, request).await?;
             Ok(render(&answer))
         }
     });
@@ -64,7 +75,17 @@ fn input() -> Value {
     })
 }
 
-fn output() -> Value {
+/// Reports each sentence of an answer as it is written: the message is the sentence, the progress counts characters.
+pub(super) fn told(progress: ProgressSink) -> TextSink {
+    let written = AtomicUsize::new(0);
+    Arc::new(move |sentences: &str| {
+        let length = sentences.chars().count();
+        let done = written.fetch_add(length, Ordering::Relaxed) + length;
+        progress(done as f64, None, sentences.to_owned());
+    })
+}
+
+pub(super) fn output() -> Value {
     let schema = json!({
         "type": "object",
         "additionalProperties": false,
@@ -123,7 +144,7 @@ fn question(arguments: Value, k: usize) -> Result<(Query, AskToolMode), Failure>
     Ok((query, arguments.mode.unwrap_or(AskToolMode::Answer)))
 }
 
-fn render(answer: &AskAnswer) -> ToolOutput {
+pub(super) fn render(answer: &AskAnswer) -> ToolOutput {
     let citations: Vec<Value> = answer
         .citations
         .iter()
@@ -146,7 +167,7 @@ fn render(answer: &AskAnswer) -> ToolOutput {
 }
 
 fn text(answer: &AskAnswer) -> String {
-    let note = progress_note(answer.indexing_complete);
+    let note = notes(answer.indexing_complete, answer.note.as_deref());
     if let Some(answer) = &answer.answer {
         let answer = visible(answer);
         return if note.is_empty() { answer } else { format!("{answer}\n\n{}", note.trim_start()) };
@@ -196,6 +217,7 @@ pub(super) mod tests {
             citations: vec![hit.citation()],
             hits: vec![hit],
             indexing_complete: true,
+            note: None,
         }
     }
 
@@ -215,5 +237,18 @@ pub(super) mod tests {
         assert_eq!(output.structured.get("answer"), None);
         assert_eq!(Schema::compile(super::output()).unwrap().complaint(&output.structured), None);
         assert!(output.content[0].contains("1. [src/main.rs:L3-L9] score 0.87"));
+    }
+
+    #[test]
+    fn sentences_are_reported_with_rising_progress() {
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let sink = {
+            let heard = Arc::clone(&heard);
+            told(Arc::new(move |done, total, message| heard.lock().unwrap().push((done, total, message))))
+        };
+        sink("One. ");
+        sink("Zwölf.");
+        let expected = [(5.0, None, "One. ".to_owned()), (11.0, None, "Zwölf.".to_owned())];
+        assert_eq!(*heard.lock().unwrap(), expected);
     }
 }

@@ -20,8 +20,8 @@ impl ResultEnvelope for Bare {
     fn finish(&self, _: &str, outcome: Result<ToolOutput, Failure>) -> (ToolResult, AuditVerdict) {
         match outcome {
             Ok(output) => {
-                let ToolOutput { content, structured, .. } = output;
-                (ToolResult { content, structured, is_error: false }, AuditVerdict::default())
+                let ToolOutput { content, audio, structured, .. } = output;
+                (ToolResult { content, audio, structured, is_error: false }, AuditVerdict::default())
             }
             Err(failure) => {
                 let error_code = Some(failure.code.as_str().to_owned());

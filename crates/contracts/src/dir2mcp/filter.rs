@@ -1,5 +1,6 @@
 //! The filter arguments that search and ask share.
 
+use model::filter::{Field, Test};
 use model::{DocType, ErrorCode, Failure, Filter};
 
 use crate::text::shown;
@@ -17,6 +18,11 @@ pub(super) fn filter(
         given(file_glob),
         &parse_doc_types(&doc_types.unwrap_or_default())?,
     ))
+}
+
+/// One file and nothing else.
+pub(super) fn one_file(path: &str) -> Filter {
+    Filter::Is { field: Field::Path, test: Test::OneOf(vec![path.to_owned()]) }
 }
 
 /// Document types by their names, whatever their case; an unknown one is refused with the list of those

@@ -56,9 +56,13 @@ pub(super) fn list_hits(summary: &mut Summary, hits: &[Hit]) {
     }
 }
 
-/// What to add while the index is still growing.
-pub(super) fn progress_note(indexing_complete: bool) -> &'static str {
-    if indexing_complete { "" } else { " Indexing is still running: more may be found later." }
+/// What to add to the first line: while the index is still growing, and where a provider failed.
+pub(super) fn notes(indexing_complete: bool, note: Option<&str>) -> String {
+    let growing = if indexing_complete { "" } else { " Indexing is still running: more may be found later." };
+    match note {
+        Some(note) => format!("{growing} {}", one_line(note)),
+        None => growing.to_owned(),
+    }
 }
 
 #[cfg(test)]

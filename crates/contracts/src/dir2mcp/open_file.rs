@@ -156,7 +156,7 @@ fn render(opened: &OpenedFile) -> ToolOutput {
     structured["truncated"] = json!(opened.truncated);
     let mut content = vec![visible(&opened.content)];
     content.extend(note(opened));
-    ToolOutput { content, structured: structured.into(), warnings: Vec::new() }
+    ToolOutput { content, audio: Vec::new(), structured: structured.into(), warnings: Vec::new() }
 }
 
 /// The content as a model sees it. Where the file has changed since it was indexed, a first line says so: a citation may

@@ -57,7 +57,14 @@ mod tests {
 
     fn answer(path: &str, indexing_complete: bool) -> SearchResults {
         let hits = Arc::new([sample_hit(path)]);
-        SearchResults { query: "q".into(), k: 1, index_used: IndexUsed::Text, hits, indexing_complete }
+        SearchResults {
+            query: "q".into(),
+            k: 1,
+            index_used: IndexUsed::Text,
+            hits,
+            indexing_complete,
+            note: None,
+        }
     }
 
     fn output(text: &str) -> ToolOutput {

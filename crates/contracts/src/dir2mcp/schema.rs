@@ -2,6 +2,19 @@
 
 use serde_json::{Value, json};
 
+/// Who transcribes: the two of the specification, those it does not know, and nobody.
+pub(super) const STT_PROVIDERS: [&str; 6] =
+    ["mistral", "elevenlabs", "openai", "local", "command", NO_PROVIDER];
+const NO_PROVIDER: &str = "none";
+
+/// A transcriber by the name that the schema has for it. A model that runs here may have a name of its own.
+pub(super) fn stt_provider(name: &str) -> &'static str {
+    if name.is_empty() || name == "off" {
+        return NO_PROVIDER;
+    }
+    STT_PROVIDERS.into_iter().find(|known| *known == name).unwrap_or("local")
+}
+
 /// Where a hit or a slice is in its document.
 pub(super) fn span() -> Value {
     json!({

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::filter::{filter, not_blank};
-use super::hits::{hit_json, list_hits, progress_note};
+use super::hits::{hit_json, list_hits, notes};
 use super::rendered::Rendered;
 use super::schema;
 use crate::arguments::{typed, whole};
@@ -104,7 +104,7 @@ fn query(arguments: Value, k: usize) -> Result<Query, Failure> {
 }
 
 fn render(answer: &SearchResults) -> ToolOutput {
-    let note = progress_note(answer.indexing_complete);
+    let note = notes(answer.indexing_complete, answer.note.as_deref());
     let asked = shown(&answer.query);
     let used = answer.index_used;
     let mut summary = Summary::new(match answer.hits.len() {
@@ -174,6 +174,7 @@ pub(super) mod tests {
             index_used: IndexUsed::Both,
             hits: (0..hits).map(|i| sample_hit(&format!("src/file_{i}.rs"))).collect(),
             indexing_complete: false,
+            note: None,
         }
     }
 

@@ -7,6 +7,7 @@ use engine::{Engine, Stats};
 use model::{ErrorCode, PriceClass};
 use serde_json::{Value, json};
 
+use super::schema::{STT_PROVIDERS, stt_provider};
 use crate::text::one_line;
 use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
 
@@ -75,7 +76,7 @@ fn output() -> Value {
                     "embed_text": { "type": "string" },
                     "embed_code": { "type": "string" },
                     "ocr": { "type": "string" },
-                    "stt_provider": { "type": "string", "enum": ["mistral", "elevenlabs"] },
+                    "stt_provider": { "type": "string", "enum": STT_PROVIDERS },
                     "stt_model": { "type": "string" },
                     "chat": { "type": "string" }
                 },
@@ -132,7 +133,7 @@ fn render(stats: &Stats) -> ToolOutput {
                 "embed_text": models.embed_text,
                 "embed_code": models.embed_code,
                 "ocr": models.ocr,
-                "stt_provider": models.stt_provider,
+                "stt_provider": stt_provider(&models.stt_provider),
                 "stt_model": models.stt_model,
                 "chat": models.chat,
             },

@@ -43,7 +43,10 @@ impl ResultEnvelope for RepoEnvelope {
         let is_error = envelope["ok"] != true;
         let is_blocked = envelope["blocked"] == true;
         let verdict = AuditVerdict { error_code, is_blocked, ..AuditVerdict::default() };
-        (ToolResult { content: vec![text], structured: envelope.into(), is_error }, verdict)
+        (
+            ToolResult { content: vec![text], audio: Vec::new(), structured: envelope.into(), is_error },
+            verdict,
+        )
     }
 
     fn published(&self, output: &Value) -> Map<String, Value> {

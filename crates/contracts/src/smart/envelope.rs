@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::AuditVerdict;
-use model::{ErrorCode, Failure, Pointer, Provider};
+use model::{ErrorCode, Failure, Pointer};
 use serde_json::{Map, Value, json};
 
 use super::{MCP_VERSION, SmartContext};
@@ -64,7 +64,7 @@ impl ResultEnvelope for SmartEnvelope {
                 let metadata = counts(&output.structured);
                 let ToolOutput { content, structured, .. } = output;
                 let verdict = AuditVerdict { metadata, ..AuditVerdict::default() };
-                (ToolResult { content, structured, is_error: false }, verdict)
+                (ToolResult { content, audio: Vec::new(), structured, is_error: false }, verdict)
             }
             Err(failure) => {
                 let code = public_code(failure.code);
@@ -73,7 +73,7 @@ impl ResultEnvelope for SmartEnvelope {
                 let error_code = Some(code.to_owned());
                 let verdict = AuditVerdict { error_code, is_blocked, ..AuditVerdict::default() };
                 let content = vec![error.to_string()];
-                (ToolResult { content, structured: error.into(), is_error: true }, verdict)
+                (ToolResult { content, audio: Vec::new(), structured: error.into(), is_error: true }, verdict)
             }
         }
     }
@@ -133,7 +133,7 @@ pub(crate) fn public_code(code: ErrorCode) -> &'static str {
         ErrorCode::FileNotFound => "NOT_FOUND",
         ErrorCode::RateLimitExceeded => "RATE_LIMITED",
         ErrorCode::Conflict => "CONFLICT",
-        ErrorCode::Provider(Provider::Mistral, _) => "LLM_UPSTREAM",
+        ErrorCode::Provider(..) => "LLM_UPSTREAM",
         _ => "INTERNAL_ERROR",
     }
 }
@@ -169,6 +169,8 @@ pub(super) fn published(output: &Value) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use model::Provider;
+
     use super::*;
 
     #[test]
@@ -185,6 +187,7 @@ mod tests {
             (ErrorCode::RateLimitExceeded, "RATE_LIMITED"),
             (ErrorCode::Conflict, "CONFLICT"),
             (ErrorCode::Provider(Provider::Mistral, model::ProviderFault::Failed), "LLM_UPSTREAM"),
+            (ErrorCode::Provider(Provider::Other, model::ProviderFault::Auth), "LLM_UPSTREAM"),
             (ErrorCode::StoreCorrupt, "INTERNAL_ERROR"),
             (ErrorCode::Timeout, "INTERNAL_ERROR"),
         ] {

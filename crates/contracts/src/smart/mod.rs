@@ -29,7 +29,7 @@ use limits::CallLimits;
 pub use limits::MinuteLimits;
 
 /// Changes with every published name, schema or description; the snapshot beside it shows how.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What every answer carries, as a field and, over HTTP, as a header: the version of the specification.
 pub const MCP_VERSION: &str = "v1.0.0";

@@ -19,7 +19,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     input,
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
-    timeout: Duration::from_secs(30),
+    timeout: Duration::from_secs(120),
     read_only: true,
     idempotent: true,
     price: PriceClass::Model,

@@ -15,12 +15,12 @@ use crate::tool::{Invocation, ToolOutput, ToolSpec};
 pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "summarizeResults",
     title: "Summarize results",
-    description: "A concise summary of some results of searchFiles, from their snippets alone. Without a model it picks \
-                  the words that answer the query best.",
+    description: "A concise summary of some results of searchFiles, from their snippets alone, written by the chat model. \
+                  Without a model it picks the words that answer the query best.",
     input,
     output: schema,
     out_of_range: ErrorCode::InvalidRange,
-    timeout: Duration::from_secs(60),
+    timeout: Duration::from_secs(120),
     read_only: true,
     idempotent: true,
     price: PriceClass::Model,
@@ -94,10 +94,9 @@ pub(super) async fn run(context: Arc<SmartContext>, invocation: Invocation) -> R
     let results = arguments.results.into_iter().map(given).collect();
     let max_tokens = arguments.max_tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
     let request = SummaryRequest { query: arguments.query, results, style, max_tokens };
-    let summary = context.workspace.summarize(&invocation.call, request, context.rules()).await?;
+    let done = context.workspace.summarize(&invocation.call, request, context.rules()).await?;
     Ok(output(json!({
-        "summary": summary,
-        // No model was asked.
-        "tokens_used": { "prompt": 0, "completion": 0 },
+        "summary": done.summary,
+        "tokens_used": { "prompt": done.prompt_tokens, "completion": done.completion_tokens },
     })))
 }

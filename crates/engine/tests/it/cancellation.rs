@@ -11,7 +11,7 @@ use extract::audio::RecordingInfo;
 use extract::picture::PagePicture;
 use extract::{Extraction, Format};
 use ingest::Archive;
-use model::{Caller, EmbeddingProvider, ErrorCode, IndexKind, LocalEmbedder, SkipReason};
+use model::{Caller, EmbeddingProvider, ErrorCode, IndexKind, LocalEmbedder, Providers, SkipReason};
 use testkit::Folder;
 use tokio::runtime::Runtime;
 
@@ -61,7 +61,8 @@ fn asked(call: Call, meanwhile: impl FnOnce(&GateKeeper, &Call)) -> (Option<Erro
     let keeper = Gate::closed();
     let embedder = Arc::new(GatedEmbedder { gate: Arc::clone(&keeper.gate), later: AtomicUsize::new(0) });
     let embedding = EmbeddingProvider::Local(Arc::clone(&embedder) as _);
-    let engine = Arc::new(Engine::open(config(folder.path(), &folder.state()), embedding).unwrap());
+    let engine =
+        Arc::new(Engine::open(config(folder.path(), &folder.state()), Providers::only(embedding)).unwrap());
     embedder.later.store(0, SeqCst);
     let runtime = Runtime::new().unwrap();
     let waiting = {
@@ -175,7 +176,7 @@ fn a_cancelled_refresh_that_the_call_itself_makes_reads_no_further_file() {
         reader: Arc::new(GatedReader(Arc::clone(&keeper.gate))),
         ..config(folder.path(), &folder.state())
     };
-    let engine = Arc::new(Engine::open(config, NoMeaning.into()).unwrap());
+    let engine = Arc::new(Engine::open(config, Providers::only(NoMeaning.into())).unwrap());
     let workspace = Workspace::new(Arc::clone(&engine), Vec::new());
     let view =
         Arc::new(engine::FileView::new(vec![".pdf".into()], vec![], (1 << 20, 1 << 20), true).unwrap());

@@ -1,7 +1,10 @@
 //! The engine through its public interface: one folder, one or two engines over it, a clock that the test sets.
 
+mod answers;
 mod audit;
 mod cancellation;
+mod injections;
+mod recognition;
 mod refresh;
 mod roles;
 mod roots;

@@ -48,7 +48,7 @@ fn a_look_at_what_is_there_never_writes() {
     let folder = Folder::from("//- a.md\nThe lighthouse.\n");
     index(&open(folder.path(), &folder.state()));
     let config = engine::EngineConfig { read_only: true, ..config(folder.path(), &folder.state()) };
-    let looking = Engine::open(config, NoMeaning.into()).unwrap();
+    let looking = Engine::open(config, model::Providers::only(NoMeaning.into())).unwrap();
     assert!(looking.held_by().is_some(), "it is not the writer");
     assert!(open(folder.path(), &folder.state()).held_by().is_none(), "and keeps nobody from becoming it");
 }

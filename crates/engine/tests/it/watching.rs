@@ -29,7 +29,7 @@ fn until(told: &Receiver<Progress>, is_done: impl Fn(&Progress) -> bool) -> Prog
 async fn a_watched_folder_is_followed() {
     let folder = Folder::from("//- a.md\nThe lighthouse.\n");
     let watching = EngineConfig { watch: true, ..config(folder.path(), &folder.state()) };
-    let engine = Engine::open(watching, NoMeaning.into()).unwrap();
+    let engine = Engine::open(watching, model::Providers::only(NoMeaning.into())).unwrap();
     let (sink, told) = reports();
     engine.start(IndexMode::Incremental, sink);
     let first = until(&told, |progress| !progress.running);

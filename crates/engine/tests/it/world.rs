@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use engine::{
     Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ModelNames, SearchResults, Weights,
 };
-use model::{Failure, Filter, IndexChoice, IndexKind, IndexMode, LocalEmbedder, Query, WallClock};
+use model::{Failure, Filter, IndexChoice, IndexKind, IndexMode, LocalEmbedder, Providers, Query, WallClock};
 
 /// Noon of the first of March 2026.
 pub(crate) const NOON: u64 = 1_772_366_400;
@@ -35,7 +35,7 @@ pub(crate) fn config(root: &Path, state: &Path) -> EngineConfig {
         reader: Arc::new(InProcess::default()),
         oversample: 5,
         weights: Weights::default(),
-        generate_answer: true,
+        answers: engine::AnswerSettings::default(),
         models: ModelNames {
             embed_text: name(),
             embed_code: name(),
@@ -50,7 +50,8 @@ pub(crate) fn config(root: &Path, state: &Path) -> EngineConfig {
 }
 
 pub(crate) fn open(root: &Path, state: &Path) -> Engine {
-    Engine::open(config(root, state), NoMeaning.into()).unwrap_or_else(|error| panic!("{error}"))
+    Engine::open(config(root, state), Providers::only(NoMeaning.into()))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn quiet() -> EventSink {

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::text::Packer;
 use super::write::{Added, Outcome};
-use super::{ROOT_ID, extras, kind_of, produced, reason};
+use super::{ROOT_ID, extras, kind_of, produced, reason, unread};
 use crate::lexical::kind_index;
 
 pub(super) struct DocumentWriter<'a> {
@@ -63,6 +63,9 @@ impl DocumentWriter<'_> {
         representations: &[Representation],
     ) -> rusqlite::Result<()> {
         let (doc_id, is_new) = self.put_columns(document)?;
+        if !is_new || document.unread.is_some() {
+            unread::put(self.tx, doc_id, document)?;
+        }
         let known = if is_new { Vec::new() } else { self.representations(doc_id)? };
         for old in &known {
             let stays = representations.iter().any(|rep| rep.rep_type.as_str() == old.rep_type);
@@ -161,6 +164,7 @@ impl DocumentWriter<'_> {
             .optional()?;
         if let Some(doc_id) = doc_id {
             self.changed = true;
+            unread::forget(self.tx, doc_id)?;
             for rep in self.representations(doc_id)? {
                 if !rep.deleted {
                     self.remove_representation(rep.rep_id)?;

@@ -2,6 +2,7 @@
 //! lexical and vector indices can always be made again from it.
 
 mod birth;
+mod bought;
 mod document;
 mod embeddings;
 mod extras;
@@ -12,10 +13,11 @@ mod reason;
 mod schema;
 mod sealed;
 mod text;
+mod unread;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +28,7 @@ use self::sealed::Layer;
 use crate::error::IndexError;
 
 pub(crate) use birth::{DAMAGED, remove_companions, set_aside, sync};
+pub use bought::{BoughtKind, BoughtPart};
 pub(crate) use embeddings::StoredVector;
 pub use embeddings::{NewVector, PendingChunk};
 pub use outlines::Unoutlined;
@@ -71,6 +74,8 @@ pub(crate) struct Catalog {
     content_generation: AtomicU64,
     /// What was found to be wrong with it since it was opened.
     damage: Mutex<Option<String>>,
+    /// There may be texts that were recognised, transcribed or annotated.
+    has_bought_parts: AtomicBool,
 }
 
 /// The one connection that writes, and what it remembers between transactions.
@@ -133,10 +138,12 @@ impl Catalog {
             generation: AtomicU64::new(generation),
             content_generation: AtomicU64::new(content),
             damage: Mutex::default(),
+            has_bought_parts: AtomicBool::new(true),
             path,
         };
         // If the tree was moved, state directory and all, the relative paths still hold.
         catalog.set_settings(&[("root", root)])?;
+        catalog.look_for_bought_parts()?;
         Ok(catalog)
     }
 
@@ -158,6 +165,7 @@ impl Catalog {
             generation: AtomicU64::new(0),
             content_generation: AtomicU64::new(0),
             damage: Mutex::default(),
+            has_bought_parts: AtomicBool::new(true),
             path,
         };
         let first = match catalog.connect() {
@@ -193,6 +201,11 @@ impl Catalog {
     /// The last commit that changed chunks: a derived index that holds it is up to date.
     pub(crate) fn content_generation(&self) -> u64 {
         self.content_generation.load(Ordering::Acquire)
+    }
+
+    /// After a commit that changed what is listed and no chunk.
+    fn set_generation(&self, generation: u64) {
+        self.generation.store(generation, Ordering::Release);
     }
 
     /// Reads both numbers again; another process may have written.

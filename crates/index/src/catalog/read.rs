@@ -19,6 +19,7 @@ use crate::ids::IdSet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRow {
     pub doc_id: DocId,
+    /// Its unread parts are read only where they are asked for ([`crate::Index::unread_documents`]).
     pub document: Document,
     pub status: DocStatus,
     /// The commit that last changed the document.
@@ -47,6 +48,12 @@ pub struct Counts {
     /// Tombstoned documents.
     pub deleted: u64,
     pub deleted_chunks: u64,
+    /// Pages and pictures whose text was recognised.
+    pub recognized_pages: u64,
+    /// Recordings that were transcribed.
+    pub transcripts: u64,
+    /// Documents in which something is still unread.
+    pub unread: u64,
 }
 
 /// A live chunk with all that a hit shows of it.
@@ -146,6 +153,24 @@ impl Catalog {
         })
     }
 
+    /// What is known of how a live representation was made.
+    pub(crate) fn representation_meta(
+        &self,
+        path: &str,
+        rep_type: RepType,
+    ) -> Result<Option<String>, IndexError> {
+        self.with_reader(|reader| {
+            reader
+                .conn
+                .prepare_cached(
+                    "SELECT r.meta_json FROM representations r JOIN documents d USING (doc_id) \
+                     WHERE d.root_id = ?1 AND d.rel_path = ?2 AND d.deleted = 0 AND r.rep_type = ?3 AND r.deleted = 0",
+                )?
+                .query_row((ROOT_ID, path, rep_type.as_str()), |row| row.get(0))
+                .optional()
+        })
+    }
+
     pub(crate) fn list(
         &self,
         filter: &dyn Fn(&DocumentRow) -> bool,
@@ -204,12 +229,17 @@ impl Catalog {
                 one("SELECT count(*) FROM chunks WHERE embedding_status <> 'ok' AND embedding_status = 'error' AND deleted = 0")?;
             let pending = one("SELECT count(*) FROM chunks WHERE embedding_status <> 'ok' AND deleted = 0")?;
             counts.embedded = counts.chunks - pending;
+            if self.keeps_bought_parts() {
+                counts.recognized_pages = one("SELECT count(*) FROM bought_parts WHERE kind = 'ocr'")?;
+                counts.transcripts = one("SELECT count(*) FROM bought_parts WHERE kind = 'stt'")?;
+                counts.unread = one("SELECT count(*) FROM unread_parts")?;
+            }
             Ok(counts)
         })
     }
 
     /// Reads whole documents. A catalog of an older format that is only read still has its reasons as sentences.
-    fn document_columns(&self) -> &'static str {
+    pub(super) fn document_columns(&self) -> &'static str {
         if self.has_reasons() {
             "SELECT doc_id, rel_path, source_type, doc_type, size_bytes, mtime_ns, inode, content_hash, status, \
              reason_code, reason_json, generation FROM documents"
@@ -457,7 +487,7 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(String, KnownDocument)> {
     Ok((row.get(0)?, known))
 }
 
-fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
+pub(super) fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
     let reason = reason::read(row.get_ref(9)?.as_str_or_null()?, row.get_ref(10)?.as_str_or_null()?);
     let document = Document {
         path: row.get(1)?,
@@ -468,6 +498,7 @@ fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
         inode: row.get::<_, i64>(6)? as u64,
         content_hash: hash(row, 7)?,
         reason,
+        unread: None,
     };
     Ok(DocumentRow {
         doc_id: DocId(row.get(0)?),

@@ -10,8 +10,9 @@ use crate::error::IndexError;
 
 /// Raised whenever an older program could misread the catalog. A newer one is refused, an older one migrated.
 /// Format 1 had an empty table of symbols where 2 has outlines; since 3 every page has a checksum; since 4 a reason is a code
-/// and facts instead of a sentence, and what was extracted from documents is kept.
-pub(crate) const FORMAT_VERSION: u32 = 4;
+/// and facts instead of a sentence, and what was extracted from documents is kept; since 5 what was recognised, transcribed or
+/// annotated is kept, and what is still unread is known.
+pub(crate) const FORMAT_VERSION: u32 = 5;
 
 /// `d2mc`, so that `file` and we ourselves recognise the database.
 pub(crate) const APPLICATION_ID: i32 = 0x6432_6d63;
@@ -141,6 +142,28 @@ CREATE TABLE produced_texts (
 CREATE INDEX produced_texts_content ON produced_texts (content_hash, producer);
 "#;
 
+/// What was recognised, transcribed or annotated, by the hash of the content it was made of; and what is still unread.
+const RECOGNIZED: &str = r#"
+CREATE TABLE IF NOT EXISTS bought_parts (
+    part_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    content_hash BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    producer TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    rel_path TEXT NOT NULL,
+    packed BLOB NOT NULL,
+    UNIQUE (content_hash, kind, producer, part)
+) STRICT;
+CREATE TABLE IF NOT EXISTS unread_parts (
+    doc_id INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    capability TEXT NOT NULL,
+    pages TEXT NOT NULL,
+    work INTEGER NOT NULL,
+    refused_by TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS unread_parts_work ON unread_parts (capability, work);
+"#;
+
 /// What a file turned out to be when it was looked at without changing it.
 pub(crate) enum Found {
     Empty,
@@ -183,6 +206,7 @@ pub(crate) fn create(conn: &mut Connection, root: &str) -> rusqlite::Result<()> 
     tx.execute_batch(TABLES)?;
     tx.execute_batch(OUTLINES)?;
     tx.execute_batch(PRODUCED)?;
+    tx.execute_batch(RECOGNIZED)?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     {
         let mut insert = tx.prepare("INSERT INTO settings (key, value) VALUES (?1, ?2)")?;
@@ -209,6 +233,7 @@ pub(crate) fn migrate(conn: &mut Connection) -> rusqlite::Result<()> {
         sentences_to_reasons(&tx)?;
         tx.execute_batch(PRODUCED)?;
     }
+    tx.execute_batch(RECOGNIZED)?;
     tx.execute(
         "UPDATE settings SET value = ?1 WHERE key = 'index_format_version'",
         [FORMAT_VERSION.to_string()],

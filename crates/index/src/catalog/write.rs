@@ -7,8 +7,8 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use super::Catalog;
 use super::document::DocumentWriter;
-use super::produced;
 use super::text::Packer;
+use super::{bought, produced};
 use crate::batch::{Batch, DocChange};
 use crate::error::IndexError;
 
@@ -99,7 +99,12 @@ impl Catalog {
                 "DELETE FROM outlines WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
                 [],
             )?;
+            tx.execute(
+                "DELETE FROM unread_parts WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
+                [],
+            )?;
             tx.execute("DELETE FROM documents WHERE deleted = 1", [])?;
+            bought::purge(tx)?;
             set_number(tx, "purged_generation", generation)
         })?;
         Ok(purged)
@@ -128,7 +133,7 @@ impl Catalog {
     }
 }
 
-fn set_number(tx: &Transaction<'_>, key: &str, value: u64) -> rusqlite::Result<()> {
+pub(super) fn set_number(tx: &Transaction<'_>, key: &str, value: u64) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE settings SET value = ?2 WHERE key = ?1")?.execute((key, value.to_string()))?;
     Ok(())
 }

@@ -8,6 +8,7 @@ mod bought_vectors;
 mod damage;
 mod documents;
 mod readers;
+mod recognized;
 mod representations;
 mod schema;
 mod support;

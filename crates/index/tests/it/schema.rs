@@ -1,6 +1,6 @@
 //! The catalog as the specification describes it, and how strangers are treated.
 
-use index::{Access, IndexError};
+use index::{Access, BoughtKind, BoughtPart, IndexError};
 use model::{DocStatus, DocType};
 
 use crate::support::{State, apply, delete, hash, produced, put, unread};
@@ -155,7 +155,7 @@ fn d076_settings() {
     let index = state.writer();
     let get = |key: &str| index.setting(key).unwrap().unwrap_or_else(|| panic!("{key} exists"));
     assert_eq!(get("protocol_version"), "2025-11-25");
-    assert_eq!(get("index_format_version"), "4");
+    assert_eq!(get("index_format_version"), "5");
     assert_eq!(get("embed_text_model"), "buckets-1");
     assert_eq!(get("embed_code_dim"), "24");
     assert_eq!(get("corpus_id").len(), 32);
@@ -181,11 +181,11 @@ fn corpus_ids_differ_and_stay() {
 fn a_newer_format_is_refused_and_left_alone() {
     let state = State::new();
     apply(&state.writer(), vec![put("a.md", "alpha")]);
-    state.edit("UPDATE settings SET value = '5' WHERE key = 'index_format_version'");
+    state.edit("UPDATE settings SET value = '6' WHERE key = 'index_format_version'");
     let before = std::fs::read(state.dir.join("meta.sqlite")).unwrap();
     for access in [Access::Writer, Access::Reader] {
         match state.try_open(access) {
-            Err(IndexError::Newer { found: 5, supported: 4 }) => {}
+            Err(IndexError::Newer { found: 6, supported: 5 }) => {}
             other => panic!("{:?}", other.err()),
         }
     }
@@ -210,7 +210,7 @@ fn migrates_from(version: u32) {
     };
     let sentence = "NO_TEXT: the pdf file holds no text; a scan needs OCR (ingest.pdf.mode)";
     state.edit(&format!(
-        "{outlines} DROP TABLE produced_texts; \
+        "{outlines} DROP TABLE produced_texts; DROP TABLE bought_parts; DROP TABLE unread_parts; \
          ALTER TABLE documents DROP COLUMN error; ALTER TABLE documents DROP COLUMN reason_code; \
          ALTER TABLE documents DROP COLUMN reason_json; ALTER TABLE documents ADD COLUMN error TEXT; \
          UPDATE documents SET error = '{sentence}', status = 'skipped' WHERE rel_path = 'b.pdf'; \
@@ -230,7 +230,7 @@ fn migrates_from(version: u32) {
     drop(reader);
     let index = state.writer();
     assert_eq!(index.replaced(), None);
-    assert_eq!(index.setting("index_format_version").unwrap().as_deref(), Some("4"));
+    assert_eq!(index.setting("index_format_version").unwrap().as_deref(), Some("5"));
     assert!(index.document("a.md").unwrap().is_some());
     assert_eq!(shown(&index), (DocStatus::Skipped, sentence.to_owned()), "until the file is looked at again");
     let known = index.known_files().unwrap();
@@ -241,6 +241,29 @@ fn migrates_from(version: u32) {
     index.verify().unwrap();
     assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap().len(), 2);
     has(&state, "outlines", &["doc_id", "content_hash", "packed"]);
+}
+
+/// Format 4 kept nothing of what was recognised, and did not know what is unread.
+#[test]
+fn format_4_is_migrated_and_keeps_what_it_holds() {
+    let state = State::new();
+    apply(&state.writer(), vec![put("a.md", "alpha"), produced("c.pdf", "beta", "extract-1")]);
+    state.edit(
+        "DROP TABLE bought_parts; DROP TABLE unread_parts; \
+         UPDATE settings SET value = '4' WHERE key = 'index_format_version';",
+    );
+    let reader = state.try_open(Access::Reader).unwrap();
+    assert!(reader.bought_parts(&hash("alpha"), BoughtKind::Annotation).unwrap().is_empty());
+    assert_eq!(reader.counts().unwrap().unread, 0, "a reader does not migrate");
+    drop(reader);
+    let index = state.writer();
+    assert_eq!(index.replaced(), None);
+    assert_eq!(index.setting("index_format_version").unwrap().as_deref(), Some("5"));
+    assert!(index.produced_text(&hash("beta"), "extract-1").unwrap().is_some());
+    let part = BoughtPart { producer: "m".to_owned(), part: 0, text: "kept".to_owned() };
+    index.keep_parts("a.md", &hash("alpha"), BoughtKind::Annotation, std::slice::from_ref(&part)).unwrap();
+    assert_eq!(index.bought_parts(&hash("alpha"), BoughtKind::Annotation).unwrap(), [part]);
+    index.verify().unwrap();
 }
 
 /// The catalog of a small folder as version 0.4.0 wrote it: two documents that can be searched, and three that cannot.

@@ -246,6 +246,7 @@ pub(crate) fn put_chunks(path: &str, text: &str, kind: IndexKind, chunks: Vec<Ch
         inode: 7,
         content_hash: Some(hash(text)),
         reason: None,
+        unread: None,
     };
     let representation = Representation {
         rep_type: RepType::RawText,

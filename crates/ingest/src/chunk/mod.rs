@@ -4,6 +4,7 @@ mod code;
 mod heading;
 mod lines;
 mod prose;
+mod transcript;
 
 use extract::{Extraction, Format};
 use heading::{TextHeadings, UnitHeadings};
@@ -13,6 +14,8 @@ use model::{
 
 use crate::text_pages::LongLines;
 
+pub use transcript::chunk_transcript;
+
 /// The `chunking.*` settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkOptions {
@@ -21,6 +24,10 @@ pub struct ChunkOptions {
     pub min_chars: usize,
     pub code_max_lines: usize,
     pub code_overlap_lines: usize,
+    /// How much of a recording a chunk of its transcript tells at most…
+    pub transcript_segment_ms: u64,
+    /// …and how much of that the next one repeats.
+    pub transcript_overlap_ms: u64,
 }
 
 impl Default for ChunkOptions {
@@ -31,6 +38,8 @@ impl Default for ChunkOptions {
             min_chars: 200,
             code_max_lines: 200,
             code_overlap_lines: 30,
+            transcript_segment_ms: 30_000,
+            transcript_overlap_ms: 5_000,
         }
     }
 }
@@ -227,6 +236,7 @@ mod tests {
             min_chars: 10,
             code_max_lines: 5,
             code_overlap_lines: 2,
+            ..ChunkOptions::default()
         }
     }
 

@@ -257,14 +257,7 @@ impl Extractor<'_> {
         match kind {
             ContentKind::Text(_) => {}
             ContentKind::Document(format, _) => {
-                let producer = extracted::producer(format, path);
-                if let Some(extraction) = self.kept(content_hash, &producer) {
-                    return Ok(of_extraction(doc_type, extraction, producer));
-                }
-                let extraction = self
-                    .reader
-                    .read(format, path.file_name(), &bytes)
-                    .map_err(|detail| SkipReason::NotTried { detail })?;
+                let (extraction, producer) = self.extraction(path, format, &bytes, content_hash)?;
                 match shortfall(&extraction) {
                     None => return Ok(of_extraction(doc_type, extraction, producer)),
                     // What is text anyway can be read as that: a subtitle without times, a broken notebook.
@@ -287,6 +280,25 @@ impl Extractor<'_> {
         }
     }
 
+    /// What is extracted from a document, be it nothing, and by whom.
+    pub(crate) fn extraction(
+        self,
+        path: &RelPath,
+        format: Format,
+        bytes: &[u8],
+        content_hash: &ContentHash,
+    ) -> Result<(Extraction, String), SkipReason> {
+        let producer = extracted::producer(format, path);
+        if let Some(extraction) = self.kept(content_hash, &producer) {
+            return Ok((extraction, producer));
+        }
+        let extraction = self
+            .reader
+            .read(format, path.file_name(), bytes)
+            .map_err(|detail| SkipReason::NotTried { detail })?;
+        Ok((extraction, producer))
+    }
+
     fn kept(self, content_hash: &ContentHash, producer: &str) -> Option<Extraction> {
         match self.kept?.produced_text(content_hash, producer) {
             Ok(written) => extracted::read(&written?),
@@ -298,7 +310,7 @@ impl Extractor<'_> {
     }
 }
 
-fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) -> DocumentText {
+pub(crate) fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) -> DocumentText {
     let left_out: Vec<String> = extraction.diagnostics.iter().take(20).map(ToString::to_string).collect();
     let meta = serde_json::json!({
         "format": extraction.format.as_str(),
@@ -317,7 +329,7 @@ fn of_extraction(doc_type: DocType, extraction: Extraction, producer: String) ->
 }
 
 /// Why a document has no text to search.
-fn shortfall(extraction: &Extraction) -> Option<SkipReason> {
+pub(crate) fn shortfall(extraction: &Extraction) -> Option<SkipReason> {
     match &extraction.skip {
         Some(reason) => Some(reason.clone()),
         None if extraction.units.is_empty() => {

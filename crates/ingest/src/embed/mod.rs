@@ -7,7 +7,6 @@
 //! Every answer is stored at once, under the model and the hash of the text: a kill costs the requests under way and
 //! nothing that was stored. A text that occurs several times is sent once.
 
-mod pace;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +20,8 @@ use index::{Index, IndexError, NewVector, PendingChunk};
 use model::{ChunkId, EmbedLimits, Embedder, IndexKind, ProviderError, ProviderErrorKind, Purpose};
 use tokio::time::Instant;
 
-use self::pace::EmbedPace;
+use crate::pace::ProviderPace;
+use crate::recognize::blocking;
 
 /// A request without an answer counts as lost after this time, whatever the provider's client does about it.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(120);
@@ -62,7 +62,7 @@ pub async fn embed_pending(
         index,
         embedder: &**embedder,
         limits: embedder.limits(),
-        pace: EmbedPace::new(),
+        pace: ProviderPace::new(),
         on_stored,
         started,
         published: started,
@@ -84,7 +84,7 @@ struct Worker<'a> {
     index: &'a Arc<Index>,
     embedder: &'a dyn Embedder,
     limits: EmbedLimits,
-    pace: EmbedPace,
+    pace: ProviderPace,
     on_stored: &'a (dyn Fn(u64) + Send + Sync),
     started: Instant,
     published: Instant,
@@ -225,7 +225,7 @@ impl Queue {
 /// Asks for some texts together, and for each alone if they are refused: one of them may be to blame.
 async fn ask(
     embedder: &dyn Embedder,
-    pace: EmbedPace,
+    pace: ProviderPace,
     kind: IndexKind,
     texts: Vec<(TextHash, String)>,
 ) -> Result<Vec<Answer>, ProviderError> {
@@ -254,7 +254,7 @@ async fn ask(
 /// One request, repeated at the provider's pace until it is answered or refused; the error ends the run.
 async fn request(
     embedder: &dyn Embedder,
-    pace: &EmbedPace,
+    pace: &ProviderPace,
     kind: IndexKind,
     texts: &[&str],
 ) -> Result<Result<Vec<Vec<f32>>, String>, ProviderError> {
@@ -278,19 +278,5 @@ async fn request(
         };
         tracing::warn!(%error, "texts could not be embedded");
         pace.failed(turn, error)?;
-    }
-}
-
-/// Runs work on the index, which waits for the disk, off the threads that drive requests.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
-) -> Result<T, IndexError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down.
-            Err(_) => Err(IndexError::ReadOnly),
-        },
     }
 }

@@ -92,6 +92,7 @@ fn put(path: &str, text: &str) -> DocChange {
         inode: 1,
         content_hash: Some(hash(text)),
         reason: None,
+        unread: None,
     };
     let representation = Representation {
         rep_type: RepType::RawText,

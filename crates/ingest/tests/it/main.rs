@@ -3,5 +3,6 @@
 
 mod archives;
 mod extraction;
+mod recognition;
 mod scanning;
 mod support;

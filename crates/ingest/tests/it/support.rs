@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,12 +11,18 @@ use extract::archive::{Entry, Walked};
 use extract::audio::RecordingInfo;
 use extract::picture::PagePicture;
 use extract::{Extraction, Format};
-use index::{Access, Index, Open};
-use ingest::{Archive, Counters, DocumentReader, InProcess, Ingest, IngestEvent, IngestOptions, IngestRules};
-use model::{IndexMode, Progress, RelPath, SkipReason, WallClock};
+use index::{Access, Index, LexicalQuery, Open, QueryTerm};
+use ingest::{
+    Archive, Counters, DocumentDesk, DocumentReader, InProcess, Ingest, IngestEvent, IngestOptions,
+    IngestRules, ReadEvent, ReadReport, Turns,
+};
+use model::{
+    Capability, ContentHash, IndexMode, Progress, RelPath, RepType, SkipReason, Span, TextRecognizer,
+    Transcriber, WallClock,
+};
 use policy::{Guard, Policy, Root};
 use providers::local::TableEmbedder;
-use testkit::Folder;
+use testkit::{Folder, ScriptedRecognizer, ScriptedTranscriber};
 
 pub(crate) struct World {
     pub(crate) folder: Folder,
@@ -23,6 +30,8 @@ pub(crate) struct World {
     pub(crate) reader: Arc<CountingReader>,
     pub(crate) clock: Arc<HandClock>,
     pub(crate) rules: IngestRules,
+    pub(crate) capabilities: Vec<Capability>,
+    turns: Arc<Turns>,
     /// `path: message` of every document that failed.
     pub(crate) failed: Arc<Mutex<Vec<String>>>,
 }
@@ -30,12 +39,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(fixture: &str) -> World {
         let folder = Folder::from(fixture);
-        let index = Index::open(Open {
-            dir: folder.outside().join("state"),
-            access: Access::Writer,
-            embedding: TableEmbedder.into(),
-            root: folder.path().display().to_string(),
-        });
+        let root = folder.path().display().to_string();
+        let index = Index::open(open(folder.outside().join("state"), &root));
         World {
             folder,
             index: Arc::new(index.unwrap()),
@@ -43,6 +48,8 @@ impl World {
             // Later than every file that a test writes.
             clock: Arc::new(HandClock(AtomicU64::new(10_000_000_000))),
             rules: IngestRules::default(),
+            capabilities: Vec::new(),
+            turns: Arc::default(),
             failed: Arc::default(),
         }
     }
@@ -64,24 +71,95 @@ impl World {
 
     fn run(&self, mode: IndexMode, work: impl FnOnce(&Ingest)) -> Progress {
         let counters = Arc::new(Counters::default());
-        let options = IngestOptions {
-            rules: self.rules.clone(),
-            reader: Arc::clone(&self.reader) as Arc<dyn DocumentReader>,
-            threads: 2,
-            clock: Arc::clone(&self.clock) as Arc<dyn WallClock>,
-        };
         let failed = Arc::clone(&self.failed);
         let on_event = Box::new(move |event| {
             if let IngestEvent::FileError { path, message } = event {
                 failed.lock().unwrap().push(format!("{path}: {message}"));
             }
         });
-        let ingest =
-            Ingest::new(self.guard(), Arc::clone(&self.index), options, Arc::clone(&counters), on_event);
+        let ingest = Ingest::new(
+            self.guard(),
+            Arc::clone(&self.index),
+            self.options(),
+            Arc::clone(&counters),
+            on_event,
+        );
         counters.start("job".to_owned(), mode);
         work(&ingest);
         counters.finish();
         counters.progress()
+    }
+
+    fn options(&self) -> IngestOptions {
+        IngestOptions {
+            rules: self.rules.clone(),
+            reader: Arc::clone(&self.reader) as Arc<dyn DocumentReader>,
+            threads: 2,
+            clock: Arc::clone(&self.clock) as Arc<dyn WallClock>,
+            capabilities: self.capabilities.clone(),
+        }
+    }
+
+    pub(crate) fn desk(&self) -> Arc<DocumentDesk> {
+        Arc::new(DocumentDesk {
+            guard: self.guard(),
+            index: Arc::clone(&self.index),
+            options: self.options(),
+            counters: Arc::default(),
+            turns: Arc::clone(&self.turns),
+        })
+    }
+
+    /// Has pictures and pages read, as the background worker does.
+    pub(crate) async fn recognize(&self, recognizer: &Arc<ScriptedRecognizer>) -> ReadReport {
+        let recognizer: Arc<dyn TextRecognizer> = Arc::clone(recognizer) as _;
+        ingest::recognize_pending(&self.desk(), &recognizer, &|event| self.note(event)).await.unwrap()
+    }
+
+    pub(crate) async fn transcribe(&self, transcriber: &Arc<ScriptedTranscriber>) -> ReadReport {
+        let transcriber: Arc<dyn Transcriber> = Arc::clone(transcriber) as _;
+        ingest::transcribe_pending(&self.desk(), &transcriber, &|event| self.note(event)).await.unwrap()
+    }
+
+    fn note(&self, event: ReadEvent) {
+        if let ReadEvent::Refused { path, message } = event {
+            self.failed.lock().unwrap().push(format!("{path}: {message}"));
+        }
+    }
+
+    pub(crate) fn hash(&self, path: &str) -> ContentHash {
+        self.index.document(path).unwrap().unwrap().content_hash.unwrap()
+    }
+
+    /// What is known of the text of a document, by the type of its representation.
+    pub(crate) fn meta(&self, path: &str, rep_type: RepType) -> serde_json::Value {
+        let meta = self.index.representation_meta(path, rep_type).unwrap();
+        serde_json::from_str(&meta.unwrap()).unwrap()
+    }
+
+    /// The index as the next process finds it.
+    pub(crate) fn restart(&mut self) {
+        let dir = self.folder.outside().join("state");
+        let root = self.folder.path().display().to_string();
+        // The old one is closed first.
+        let aside = Index::open(open(self.folder.outside().join("aside"), &root)).unwrap();
+        self.index = Arc::new(aside);
+        self.index = Arc::new(Index::open(open(dir, &root)).unwrap());
+        self.index.repair(&|_, _| {}).unwrap();
+        self.turns = Arc::default();
+    }
+
+    /// Where a word is found: path, type of the representation, and place.
+    pub(crate) fn found(&self, word: &str) -> Vec<(String, RepType, Span)> {
+        let snapshot = self.index.snapshot();
+        let terms = [QueryTerm::new(word.to_owned(), 1.0)];
+        let query = LexicalQuery { terms: &terms, kind: None, admit: None, limit: 100 };
+        let ids: Vec<_> = snapshot.lexical(&query).into_iter().map(|hit| hit.chunk).collect();
+        let chunks = snapshot.chunks(&ids).unwrap();
+        let mut found: Vec<_> =
+            chunks.into_iter().map(|chunk| (chunk.rel_path, chunk.rep_type, chunk.span)).collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
     }
 
     pub(crate) fn guard(&self) -> Guard {
@@ -103,6 +181,10 @@ impl World {
     pub(crate) fn extracted(&self) -> u64 {
         self.reader.read.swap(0, Ordering::Relaxed)
     }
+}
+
+fn open(dir: PathBuf, root: &str) -> Open {
+    Open { dir, access: Access::Writer, embedding: TableEmbedder.into(), root: root.to_owned() }
 }
 
 /// Seconds since 1970.

@@ -51,6 +51,7 @@ impl ToolService for Stub {
                 "stub.echo" => Ok(ok(json!({ "arguments": arguments }))),
                 "stub.fail" => Ok(ToolResult {
                     content: vec!["ERROR: FILE_NOT_FOUND: a.txt".into()],
+                    audio: Vec::new(),
                     structured: json!({ "error": { "code": "FILE_NOT_FOUND", "message": "a.txt", "retryable": false } }).into(),
                     is_error: true,
                 }),
@@ -88,7 +89,12 @@ impl ToolService for Stub {
 }
 
 fn ok(structured: Value) -> ToolResult {
-    ToolResult { content: vec![structured.to_string()], structured: structured.into(), is_error: false }
+    ToolResult {
+        content: vec![structured.to_string()],
+        audio: Vec::new(),
+        structured: structured.into(),
+        is_error: false,
+    }
 }
 
 fn info(name: &str) -> ToolInfo {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{ErrorCode, Failure, Provider, ProviderFault};
+
 /// The kind decides what the caller does next; provider and details are for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{provider}: {kind}")]
@@ -37,6 +39,39 @@ impl ProviderError {
     pub fn new(provider: impl Into<String>, kind: ProviderErrorKind) -> ProviderError {
         ProviderError { provider: provider.into(), kind }
     }
+
+    /// What a caller is told, with what to do about it. `otherwise` is the code where the fault is not the provider's own,
+    /// and where the contract has none for this provider.
+    pub fn failure(&self, otherwise: ErrorCode) -> Failure {
+        use ProviderErrorKind::{Auth, BadAnswer, Paused, RateLimited, Refused, Unreachable};
+        let fault = match &self.kind {
+            Auth => Some(ProviderFault::Auth),
+            RateLimited { .. } | Paused { .. } => Some(ProviderFault::RateLimit),
+            Unreachable { .. } | BadAnswer { .. } => Some(ProviderFault::Failed),
+            Refused { .. } => None,
+        };
+        let named = match self.provider.as_str() {
+            "mistral" => Some(Provider::Mistral),
+            "elevenlabs" => Some(Provider::Elevenlabs),
+            _ => None,
+        };
+        let code =
+            named.zip(fault).map_or(otherwise, |(provider, fault)| ErrorCode::Provider(provider, fault));
+        let provider = &self.provider;
+        let remedy = match &self.kind {
+            Auth => format!(
+                "Check the key of {provider} (`dir2mcp doctor` tells where it comes from), then start again."
+            ),
+            RateLimited { .. } => "Wait a little, then ask again.".to_owned(),
+            Paused { after, .. } => format!("Ask again in {} s, or raise limits.spend.", after.as_secs()),
+            Refused { .. } => "Another provider or model may accept it.".to_owned(),
+            Unreachable { .. } => format!("Check the network and the address of {provider}, then ask again."),
+            BadAnswer { .. } => {
+                format!("Ask again; if it stays so, check the model that is set for {provider}.")
+            }
+        };
+        Failure::new(code, self.to_string()).hint(remedy)
+    }
 }
 
 fn told(after: &Option<Duration>) -> String {
@@ -57,5 +92,20 @@ mod tests {
             "mistral: too many requests; the next one may come in 1.5 s"
         );
         assert_eq!(message(ProviderErrorKind::RateLimited { after: None }), "mistral: too many requests");
+    }
+    #[test]
+    fn d140_d141_the_code_tells_whose_fault_it_is() {
+        let code = |provider: &str, kind| {
+            let failure = ProviderError::new(provider, kind).failure(ErrorCode::OcrFailed);
+            assert!(failure.hint.is_some());
+            failure.code.as_str()
+        };
+        let refused = || ProviderErrorKind::Refused { reason: "too dark".to_owned() };
+        let limited = || ProviderErrorKind::RateLimited { after: None };
+        assert_eq!(code("mistral", ProviderErrorKind::Auth), "MISTRAL_AUTH");
+        assert_eq!(code("elevenlabs", limited()), "ELEVENLABS_RATE_LIMIT");
+        assert_eq!(code("mistral", ProviderErrorKind::BadAnswer { reason: String::new() }), "MISTRAL_FAILED");
+        assert_eq!(code("mistral", refused()), "OCR_FAILED");
+        assert_eq!(code("local", limited()), "OCR_FAILED");
     }
 }

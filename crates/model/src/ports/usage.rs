@@ -28,6 +28,11 @@ impl Capability {
             Capability::Tts => "tts",
         }
     }
+
+    pub fn parse(text: &str) -> Option<Capability> {
+        use Capability::{Chat, Embed, Ocr, Rerank, Stt, Tts};
+        [Embed, Ocr, Stt, Chat, Rerank, Tts].into_iter().find(|capability| capability.as_str() == text)
+    }
 }
 
 /// What was used up, as far as the provider says; what does not apply is zero.

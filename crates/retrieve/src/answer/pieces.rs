@@ -111,7 +111,7 @@ fn close(text: &str, open: Option<(Range<usize>, usize)>, paragraph: &mut usize,
 }
 
 /// Where the sentences of a paragraph end; its own end is the last.
-fn sentence_ends(text: &str) -> Vec<usize> {
+pub(super) fn sentence_ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut previous = "";
     let mut begun = 0;

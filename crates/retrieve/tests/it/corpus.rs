@@ -113,6 +113,7 @@ fn put(path: &str, text: &str) -> DocChange {
         inode: 0,
         content_hash: Some(hash(text)),
         reason: None,
+        unread: None,
     };
     let representation = Representation {
         rep_type: RepType::RawText,

@@ -211,7 +211,13 @@ fn d113_the_extractive_answer_cites_what_it_quotes() {
     let chunks = corpus.index().snapshot().chunks(&ids).unwrap();
     let extracted = retrieve::extractive_answer(
         question,
-        &retrieve::AnswerSources { hits: &answer.hits, chunks: &chunks, near: &|_| Vec::new() },
+        &retrieve::AnswerSources {
+            hits: &answer.hits,
+            chunks: &chunks,
+            near: &|_| Vec::new(),
+            rerank: None,
+            label: retrieve::answer::LABEL,
+        },
     );
     assert!(extracted.text.contains("How a message is sent again after a failure"), "{}", extracted.text);
     assert!(extracted.text.contains("[docs/retries.md:L1-L2]"), "{}", extracted.text);

@@ -9,10 +9,11 @@ use testkit::build::{deck, document, printed, workbook};
 use super::others::others;
 
 /// Lays the folder out and says where it is. It is made anew whenever it is asked for: it takes less than a second.
-pub(super) fn lay_out(fixture: &Path, folder: &Path) -> Result<PathBuf, String> {
+pub(super) fn lay_out(fixture: &Path, folder: &Path, among_others: bool) -> Result<PathBuf, String> {
     let text = fs::read_to_string(fixture).map_err(|error| format!("{}: {error}", fixture.display()))?;
     let _ = fs::remove_dir_all(folder);
-    for (path, content) in written(&text).into_iter().chain(others()) {
+    let generated = if among_others { others() } else { Vec::new() };
+    for (path, content) in written(&text).into_iter().chain(generated) {
         let full = folder.join(&path);
         let bytes = made(&path, &content);
         let parent = full.parent().ok_or("a file has a folder")?;

@@ -66,17 +66,50 @@ struct Outcome {
     answered: bool,
 }
 
-/// Makes the folder, and reads the questions about it.
+/// A folder with questions about it.
+pub(super) struct QuestionSet {
+    /// Its folder below `eval`.
+    pub(super) name: &'static str,
+    /// The heading of its figures, and what the folder is.
+    title: &'static str,
+    about: &'static str,
+    among_others: bool,
+}
+
+pub(super) const EVERYDAY: QuestionSet = QuestionSet {
+    name: "everyday",
+    title: "Everyday questions",
+    about: "A mixed folder of some 440 files",
+    among_others: true,
+};
+
+/// The set that the tests ask as well (`labelled_questions`).
+pub(super) const ANSWERS: QuestionSet = QuestionSet {
+    name: "answers",
+    title: "Labelled questions",
+    about: "The folder of a ferry company: Markdown, text, tables, mail, code, settings and web pages",
+    among_others: false,
+};
+
+/// Makes the folder of the everyday questions, and reads them.
 pub(crate) fn lay_out() -> Result<(PathBuf, Vec<Question>), String> {
-    let set = workspace().join("eval/everyday");
-    let folder = corpus::lay_out(&set.join("corpus.txt"), &target().join("eval/everyday"))?;
-    Ok((folder, questions(&set.join("questions.tsv"))?))
+    EVERYDAY.lay_out()
+}
+
+impl QuestionSet {
+    fn lay_out(&self) -> Result<(PathBuf, Vec<Question>), String> {
+        let set = workspace().join("eval").join(self.name);
+        let folder = target().join("eval").join(self.name);
+        let folder = corpus::lay_out(&set.join("corpus.txt"), &folder, self.among_others)?;
+        Ok((folder, questions(&set.join("questions.tsv"))?))
+    }
 }
 
 /// Asks all questions of the binary and gives the page of figures. `verbose` prints what went wrong.
-pub(super) fn run(binary: &Path, verbose: bool) -> Result<String, String> {
-    let (folder, questions) = lay_out()?;
-    let program = Program::at(binary, &folder).state_dir(&target().join("eval/state/everyday"));
+pub(super) fn run(binary: &Path, set: &QuestionSet, verbose: bool) -> Result<String, String> {
+    let (folder, questions) = set.lay_out()?;
+    let state = target().join("eval/state").join(set.name);
+    let program = Program::at(binary, &folder).state_dir(&state);
     let done = program.run(&["index"]);
     if done.code != Some(0) {
         return Err(done.output());
@@ -102,8 +135,9 @@ pub(super) fn run(binary: &Path, verbose: bool) -> Result<String, String> {
             question.complain(&found, &answer, &outcome);
         }
     }
-    let mut page = String::from(
-        "\n## Everyday questions\n\nA mixed folder of some 440 files (`eval/everyday`), `dir2mcp.search` with k = 10. *Visible*: the first snippet is of \
+    let QuestionSet { name, title, about, .. } = set;
+    let mut page = format!(
+        "\n## {title}\n\n{about} (`eval/{name}`), `dir2mcp.search` with k = 10. *Visible*: the first snippet is of \
          the right file and shows the answer. *Answered*: the extractive answer of `dir2mcp.ask` quotes it. Every second question \
          was looked at while tuning (tune), the others were only counted (check).\n\n\
          | | questions | right file first | in the first three | visible | answered |\n|---|---|---|---|---|---|\n",

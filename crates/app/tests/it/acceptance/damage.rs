@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::{
     Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, ModelNames, SystemClock,
 };
-use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Query};
+use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Providers, Query};
 use providers::local::TableEmbedder;
 use serde_json::json;
 use testkit::scenario::Answers;
@@ -74,7 +74,7 @@ pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvide
         reader: Arc::new(InProcess::default()),
         oversample: 5,
         weights: engine::Weights::default(),
-        generate_answer: true,
+        answers: engine::AnswerSettings::default(),
         models: ModelNames {
             embed_text: name(),
             embed_code: name(),
@@ -86,7 +86,7 @@ pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvide
         clock: Arc::new(SystemClock),
         read_only: false,
     };
-    Engine::open(config, embedding).unwrap_or_else(|error| panic!("does not start: {error}"))
+    Engine::open(config, Providers::only(embedding)).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 
 pub(super) fn index(engine: &Engine, mode: IndexMode) {

@@ -17,6 +17,7 @@ mod fresh;
 mod front;
 mod hanging;
 mod indexing;
+mod labelled_questions;
 mod load;
 mod model_view;
 mod ranking;

@@ -11,17 +11,21 @@ const FILES: &str = "//- windmill.md\n# Windmill\n\nThe windmill was built in 18
 
 #[test]
 fn a_question_costs_one_call_and_a_repeated_one_none() {
-    let (folder, mistral) = (Folder::from(FILES), StandIn::mistral());
-    let server = with_mistral(&folder, &mistral).serve(&[]);
+    let (folder, openai) = (Folder::from(FILES), StandIn::openai());
+    let server = program(&folder)
+        .env("OPENAI_API_KEY", openai.key())
+        .env("OPENAI_BASE_URL", &openai.url())
+        .env("DIR2MCP_OPENAI_EMBED_MODEL", "text-embedding-3-small")
+        .serve(&[]);
     wait_read(&server);
-    let before = mistral.counts().embed_calls;
+    let before = openai.counts().embed_calls;
     let ask = || {
         server.expect("dir2mcp.search", json!({ "query": "who built the mill?", "k": 1, "index": "text" }))
     };
     let first = ask();
-    assert_eq!(mistral.counts().embed_calls, before + 1);
+    assert_eq!(openai.counts().embed_calls, before + 1);
     assert_eq!(ask()["hits"], first["hits"]);
-    assert_eq!(mistral.counts().embed_calls, before + 1);
+    assert_eq!(openai.counts().embed_calls, before + 1);
 }
 
 #[test]
@@ -46,11 +50,12 @@ fn a_server_of_one_s_own_needs_no_key() {
     let server = program(&folder)
         .env("DIR2MCP_OPENAI_BASE_URL", &own.url())
         .env("DIR2MCP_OPENAI_CHAT_MODEL", "llama3.2")
-        .env("DIR2MCP_OPENAI_EMBED_MODEL", "nomic-embed-text")
+        .env("DIR2MCP_OPENAI_EMBED_MODEL", "our-embedder")
+        .env("DIR2MCP_OPENAI_EMBED_DIMENSIONS", "1536")
         .serve(&[]);
     wait_read(&server);
     let models = &server.expect("dir2mcp.stats", json!({}))["models"];
-    assert_eq!((&models["embed_text"], &models["chat"]), (&json!("nomic-embed-text"), &json!("llama3.2")));
+    assert_eq!((&models["embed_text"], &models["chat"]), (&json!("our-embedder"), &json!("llama3.2")));
     let answer = server.expect("dir2mcp.ask", json!({ "question": "When was the windmill built?" }));
     assert!(answer["answer"].as_str().unwrap().contains("1893"), "{answer}");
     assert!(own.counts().chat_calls > 0 && own.counts().embed_calls > 0);
@@ -75,7 +80,7 @@ fn the_repository_tools_touch_no_service() {
     let program = with_mistral(&folder, &mistral);
     let mut client = program.stdio(&["--tools", "repo"]).connect(testkit::Era::Modern);
     use testkit::Client;
-    let found = client.expect("repo.search", json!({ "query": "retry", "mode": "lexical", "top_k": 3 }));
+    let found = client.expect("repo.search", json!({ "query": "retry", "mode": "bm25", "top_k": 3 }));
     assert!(found.to_string().contains("src/retry.py"), "{found}");
     assert_eq!(mistral.counts().requests, 0);
 }

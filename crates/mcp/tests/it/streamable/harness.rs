@@ -275,6 +275,7 @@ impl ToolService for Toys {
             };
             Ok(ToolResult {
                 content: vec![structured.to_string()],
+                audio: Vec::new(),
                 structured: structured.into(),
                 is_error: false,
             })

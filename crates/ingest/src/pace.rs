@@ -22,11 +22,11 @@ const SHORTEST_TOLD: Duration = Duration::from_millis(100);
 const LONGEST_TOLD: Duration = Duration::from_secs(300);
 
 #[derive(Clone)]
-pub(super) struct EmbedPace(Arc<Mutex<PaceState>>);
+pub(crate) struct ProviderPace(Arc<Mutex<PaceState>>);
 
 /// Permission for one request. Requests that fail in the same turn have heard the same thing, which counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EmbedTurn(u64);
+pub(crate) struct ProviderTurn(u64);
 
 struct PaceState {
     not_before: Instant,
@@ -35,9 +35,9 @@ struct PaceState {
     given_up: Option<ProviderError>,
 }
 
-impl EmbedPace {
-    pub(super) fn new() -> EmbedPace {
-        EmbedPace(Arc::new(Mutex::new(PaceState {
+impl ProviderPace {
+    pub(crate) fn new() -> ProviderPace {
+        ProviderPace(Arc::new(Mutex::new(PaceState {
             not_before: Instant::now(),
             turn: 0,
             failures: 0,
@@ -46,7 +46,7 @@ impl EmbedPace {
     }
 
     /// Waits until the provider may be asked.
-    pub(super) async fn turn(&self) -> Result<EmbedTurn, ProviderError> {
+    pub(crate) async fn turn(&self) -> Result<ProviderTurn, ProviderError> {
         loop {
             let not_before = {
                 let state = self.lock();
@@ -54,7 +54,7 @@ impl EmbedPace {
                     return Err(error.clone());
                 }
                 if state.not_before <= Instant::now() {
-                    return Ok(EmbedTurn(state.turn));
+                    return Ok(ProviderTurn(state.turn));
                 }
                 state.not_before
             };
@@ -62,14 +62,14 @@ impl EmbedPace {
         }
     }
 
-    pub(super) fn succeeded(&self) {
+    pub(crate) fn succeeded(&self) {
         self.lock().failures = 0;
     }
 
     /// Notes a failure: either the next turn comes later, or there is none.
-    pub(super) fn failed(&self, turn: EmbedTurn, error: ProviderError) -> Result<(), ProviderError> {
+    pub(crate) fn failed(&self, turn: ProviderTurn, error: ProviderError) -> Result<(), ProviderError> {
         let mut state = self.lock();
-        if state.given_up.is_none() && turn != EmbedTurn(state.turn) {
+        if state.given_up.is_none() && turn != ProviderTurn(state.turn) {
             return Ok(());
         }
         match state.pause(&error.kind) {
@@ -86,7 +86,7 @@ impl EmbedPace {
     }
 
     /// Ends the run for this reason.
-    pub(super) fn give_up(&self, error: ProviderError) -> ProviderError {
+    pub(crate) fn give_up(&self, error: ProviderError) -> ProviderError {
         self.lock().given_up.get_or_insert_with(|| error.clone());
         error
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failures_of_one_turn_count_once() {
-        let pace = EmbedPace::new();
+        let pace = ProviderPace::new();
         let unreachable = || error(ProviderErrorKind::Unreachable { reason: String::new() });
         for _ in 1..MOST_FAILURES {
             let turn = pace.turn().await.unwrap();
@@ -163,7 +163,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn told_times_are_kept_and_absurd_ones_are_not_waited_for() {
-        let pace = EmbedPace::new();
+        let pace = ProviderPace::new();
         let limited =
             |seconds| error(ProviderErrorKind::RateLimited { after: Some(Duration::from_secs(seconds)) });
         let started = Instant::now();
