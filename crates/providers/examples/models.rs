@@ -16,7 +16,7 @@ use providers::local::{
 };
 
 const HELP: &str = "\
-child KIND FOLDER THREADS     what the others start to run a model
+child KIND FOLDER             what the others start to run a model
 ocr FOLDER PICTURE...         read with the models of the extra `ocr` in FOLDER
 tesseract PICTURE...          read with Tesseract
 local FOLDER PICTURE...       read with both, as a server does

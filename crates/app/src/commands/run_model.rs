@@ -13,7 +13,7 @@ use crate::exit::Exit;
 const MAX_DATA_BYTES: u64 = 3 << 30;
 
 pub(crate) fn run(arguments: &[OsString]) -> Result<(), Exit> {
-    let mut child = ModelChild::open(arguments)?;
+    let child = ModelChild::open(arguments)?;
     let files = policy::confine(&Confinement::default());
     child.start_threads();
     let limits = [

@@ -3,9 +3,6 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use rten::ThreadPool;
 
 use super::files::{self, ModelKind};
 use super::messages::{ModelAnswer, ModelRequest, receive, send};
@@ -18,35 +15,29 @@ use super::whisper::SpeechReader;
 pub struct ModelChild {
     kind: ModelKind,
     files: Vec<Vec<u8>>,
-    threads: usize,
-    pool: Option<Arc<ThreadPool>>,
 }
 
 impl ModelChild {
-    /// Reads the files that the command line names: a kind of model, a folder and a number of threads.
+    /// Reads the files that the command line names: a kind of model and a folder.
     pub fn open(arguments: &[OsString]) -> io::Result<ModelChild> {
-        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "expected: KIND FOLDER THREADS");
-        let [kind, folder, threads] = arguments else { return Err(wrong()) };
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "expected: KIND FOLDER");
+        let [kind, folder] = arguments else { return Err(wrong()) };
         let kind = kind.to_str().and_then(ModelKind::parse).ok_or_else(wrong)?;
-        let threads = threads.to_str().and_then(|threads| threads.parse().ok()).ok_or_else(wrong)?;
-        let files = files::read(kind, &PathBuf::from(folder))?;
-        Ok(ModelChild { kind, files, threads, pool: None })
+        Ok(ModelChild { kind, files: files::read(kind, &PathBuf::from(folder))? })
     }
 
-    /// Starts the threads that compute; none is started later.
-    pub fn start_threads(&mut self) {
-        self.pool = Some(Arc::new(ThreadPool::with_num_threads(self.threads.clamp(1, 64))));
+    /// Starts the threads that compute; none is started later. How many there are is in the environment.
+    pub fn start_threads(&self) {
+        rten::thread_pool().run(|| ());
     }
 
     /// Answers requests until there are no more. `missing` is what of the confinement the kernel could not do.
     pub fn serve(mut self, from: &mut impl Read, to: &mut impl Write, missing: &str) -> io::Result<()> {
-        if self.pool.is_none() {
-            self.start_threads();
-        }
         if !missing.is_empty() {
             send(to, &ModelAnswer::Unconfined { missing: missing.to_owned() })?;
         }
-        let loaded = self.load();
+        // On the threads that there are: elsewhere, loading would start others.
+        let loaded = rten::thread_pool().run(|| self.load());
         while let Some((request, body)) = receive::<ModelRequest>(from)? {
             let answer = match &loaded {
                 Err(reason) => ModelAnswer::Broken { reason: reason.clone() },
@@ -58,15 +49,14 @@ impl ModelChild {
     }
 
     fn load(&mut self) -> Result<LoadedModel, String> {
-        let pool = self.pool.clone();
         let mut files = std::mem::take(&mut self.files).into_iter();
         let mut next = || files.next().unwrap_or_default();
         Ok(match self.kind {
-            ModelKind::Pictures => LoadedModel::Pictures(PictureReader::load(next(), next(), pool)?.into()),
+            ModelKind::Pictures => LoadedModel::Pictures(PictureReader::load(next(), next())?.into()),
             ModelKind::Speech => {
-                LoadedModel::Speech(SpeechReader::load(next(), next(), &next(), &next(), pool)?.into())
+                LoadedModel::Speech(SpeechReader::load(next(), next(), &next(), &next())?.into())
             }
-            ModelKind::Passages => LoadedModel::Passages(PassageScorer::load(next(), &next(), pool)?.into()),
+            ModelKind::Passages => LoadedModel::Passages(PassageScorer::load(next(), &next())?.into()),
         })
     }
 }
@@ -86,8 +76,8 @@ impl LoadedModel {
                 reader.read(&body).map(ModelAnswer::Page)
             }
             (LoadedModel::Speech(reader), ModelRequest::Transcribe { language }) => {
-                let samples: Vec<f32> =
-                    body.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+                let samples: Vec<i16> =
+                    body.as_chunks::<2>().0.iter().map(|bytes| i16::from_le_bytes(*bytes)).collect();
                 drop(body);
                 let mut progress = |done| {
                     if unsent.is_ok() {

@@ -41,8 +41,8 @@ impl ModelKind {
     }
 
     /// Words that a child is started with.
-    pub(super) fn arguments(self, folder: &Path, threads: usize) -> Vec<OsString> {
-        vec![self.as_str().into(), folder.into(), threads.to_string().into()]
+    pub(super) fn arguments(self, folder: &Path) -> Vec<OsString> {
+        vec![self.as_str().into(), folder.into()]
     }
 }
 

@@ -15,7 +15,7 @@ const MAX_BODY: u64 = 4 << 30;
 pub(super) enum ModelRequest {
     /// The body is the picture.
     Recognize,
-    /// The body is the samples, as little-endian floats.
+    /// The body is the samples, 16 bits each, little endian: hours of them are large enough.
     Transcribe {
         language: Option<String>,
     },
@@ -47,19 +47,18 @@ pub(super) enum ModelAnswer {
     },
 }
 
-/// The bytes of a message, to be written at once.
-pub(super) fn frame(head: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
+/// A message up to its body, which follows.
+pub(super) fn frame(head: &impl Serialize, body_length: usize) -> io::Result<Vec<u8>> {
     let head = serde_json::to_vec(head).map_err(io::Error::other)?;
-    let mut bytes = Vec::with_capacity(12 + head.len() + body.len());
+    let mut bytes = Vec::with_capacity(12 + head.len());
     bytes.extend_from_slice(&(head.len() as u32).to_le_bytes());
     bytes.extend_from_slice(&head);
-    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(body);
+    bytes.extend_from_slice(&(body_length as u64).to_le_bytes());
     Ok(bytes)
 }
 
 pub(super) fn send(to: &mut impl Write, head: &impl Serialize) -> io::Result<()> {
-    to.write_all(&frame(head, &[])?)?;
+    to.write_all(&frame(head, 0)?)?;
     to.flush()
 }
 
@@ -104,14 +103,16 @@ mod tests {
     #[test]
     fn messages_survive_the_way() {
         let request = ModelRequest::Transcribe { language: Some("de".into()) };
-        let mut bytes = frame(&request, b"body").unwrap();
+        let mut bytes = frame(&request, 4).unwrap();
+        bytes.extend_from_slice(b"body");
         send(&mut bytes, &ModelAnswer::Progress(1500)).unwrap();
         let mut from = bytes.as_slice();
         assert_eq!(receive(&mut from).unwrap(), Some((request, b"body".to_vec())));
         assert_eq!(receive(&mut from).unwrap(), Some((ModelAnswer::Progress(1500), Vec::new())));
         assert_eq!(receive::<ModelAnswer>(&mut from).unwrap(), None);
-        let cut = frame(&ModelAnswer::Progress(1), b"body").unwrap();
-        assert!(receive::<ModelAnswer>(&mut &cut[..cut.len() - 1]).is_err());
+        let mut cut = frame(&ModelAnswer::Progress(1), 4).unwrap();
+        cut.extend_from_slice(b"bod");
+        assert!(receive::<ModelAnswer>(&mut cut.as_slice()).is_err());
         assert!(receive::<ModelAnswer>(&mut [255; 20].as_slice()).is_err());
     }
 }

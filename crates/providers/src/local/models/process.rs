@@ -47,6 +47,7 @@ pub(super) struct ModelProcess {
     program: PathBuf,
     arguments: Vec<OsString>,
     idle: Duration,
+    threads: usize,
     /// A child that says nothing for this long is ended.
     patience: Duration,
     /// Holds the child between requests; the lock is the queue.
@@ -64,12 +65,13 @@ impl ModelProcess {
         patience: Duration,
     ) -> ModelProcess {
         let mut arguments = programs.arguments.clone();
-        arguments.extend(kind.arguments(folder, programs.threads));
+        arguments.extend(kind.arguments(folder));
         ModelProcess {
             provider,
             program: programs.program.clone(),
             arguments,
             idle: programs.idle,
+            threads: programs.threads,
             patience,
             child: Arc::default(),
             requests: Arc::default(),
@@ -123,7 +125,7 @@ impl ModelProcess {
                 self.unreachable(format!("the process that runs models could not be started: {error}"))
             })?,
         };
-        let message = frame(request, body).map_err(|error| self.unreachable(error.to_string()))?;
+        let head = frame(request, body.len()).map_err(|error| self.unreachable(error.to_string()))?;
         let failed = |error: io::Error| {
             let reason = match error.kind() {
                 io::ErrorKind::TimedOut => format!("nothing happened for {} s", self.patience.as_secs()),
@@ -134,9 +136,12 @@ impl ModelProcess {
             };
             self.error(ProviderErrorKind::Refused { reason })
         };
-        let sent = tokio::time::timeout(self.patience, pipes.input.write_all(&message)).await;
+        let send = async {
+            pipes.input.write_all(&head).await?;
+            pipes.input.write_all(body).await
+        };
+        let sent = tokio::time::timeout(self.patience, send).await;
         sent.map_err(|_| io::ErrorKind::TimedOut.into()).and_then(|sent| sent).map_err(failed)?;
-        drop(message);
         let answer = loop {
             let next = tokio::time::timeout(self.patience, pipes.next()).await;
             match next.map_err(|_| io::ErrorKind::TimedOut.into()).and_then(|next| next).map_err(failed)? {
@@ -162,6 +167,7 @@ impl ModelProcess {
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
             .env_clear()
+            .env("RTEN_NUM_THREADS", self.threads.to_string())
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,25 +1,18 @@
 //! Small helpers around `rten`: loading a model, and running it on named inputs.
 
-use std::sync::Arc;
+use rten::{Model, NodeId, Value, ValueOrView};
 
-use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
-
-/// A model and the threads it runs on.
+/// A model that was loaded.
 pub(super) struct LoadedNetwork {
     model: Model,
-    pool: Option<Arc<ThreadPool>>,
 }
 
 impl LoadedNetwork {
-    pub(super) fn load(
-        name: &str,
-        bytes: Vec<u8>,
-        pool: Option<Arc<ThreadPool>>,
-    ) -> Result<LoadedNetwork, String> {
+    pub(super) fn load(name: &str, bytes: Vec<u8>) -> Result<LoadedNetwork, String> {
         let mut options = rten::ModelOptions::with_all_ops();
         options.prepack_weights(true);
         let model = options.load(bytes).map_err(|error| format!("{name}: {error}"))?;
-        Ok(LoadedNetwork { model, pool })
+        Ok(LoadedNetwork { model })
     }
 
     pub(super) fn node(&self, name: &str) -> Result<NodeId, String> {
@@ -45,8 +38,7 @@ impl LoadedNetwork {
         inputs: Vec<(NodeId, ValueOrView<'_>)>,
         outputs: &[NodeId],
     ) -> Result<Vec<Value>, String> {
-        let options = RunOptions::default().with_thread_pool(self.pool.clone());
-        self.model.run(inputs, outputs, Some(options)).map_err(|error| error.to_string())
+        self.model.run(inputs, outputs, None).map_err(|error| error.to_string())
     }
 
     /// The first output for a single input.

@@ -71,3 +71,32 @@ fn is_running(path: &Path) -> bool {
         String::from_utf8_lossy(&arguments).contains(&*path.to_string_lossy())
     })
 }
+
+#[test]
+fn giving_up_ends_the_child() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    // It says that it runs, and then never answers.
+    let model = script(&format!(
+        "echo > {}; while :; do read line; done # {}",
+        started.display(),
+        folder.path().display()
+    ));
+    let passages = ["two"];
+    let begin = Instant::now();
+    let mut asking = model.scores("one", &passages);
+    futures::executor::block_on(futures::future::poll_fn(|context| {
+        assert!(asking.as_mut().poll(context).is_pending());
+        assert!(begin.elapsed() < Duration::from_secs(30), "it was never started");
+        if started.exists() {
+            return std::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    }));
+    drop(asking);
+    while is_running(folder.path()) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the child is still there");
+        std::thread::yield_now();
+    }
+}

@@ -173,9 +173,50 @@ impl TurnedArea {
     }
 }
 
+/// Where areas are on a page that is turned until its lines run straight: left, top, width and height of each.
+pub(super) fn straightened(areas: &[TurnedArea]) -> Vec<[u32; 4]> {
+    let mut angles: Vec<f32> = areas.iter().filter(|area| !area.is_tall()).map(|area| area.angle).collect();
+    let middle = angles.len() / 2;
+    let angle =
+        if angles.is_empty() { 0.0 } else { *angles.select_nth_unstable_by(middle, f32::total_cmp).1 };
+    let (sin, cos) = angle.sin_cos();
+    let corners: Vec<[f32; 2]> = areas
+        .iter()
+        .map(|area| {
+            let [x, y] = area.centre;
+            [x * cos + y * sin - area.width / 2.0, y * cos - x * sin - area.height / 2.0]
+        })
+        .collect();
+    let lowest = |side: usize| corners.iter().map(|corner| corner[side]).fold(f32::MAX, f32::min);
+    let (left, top) = (lowest(0), lowest(1));
+    let places = areas.iter().zip(&corners).map(|(area, corner)| {
+        [corner[0] - left, corner[1] - top, area.width, area.height].map(|value| value.round() as u32)
+    });
+    places.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn turned_pages_are_laid_straight() {
+        let angle = 0.1f32;
+        let (sin, cos) = angle.sin_cos();
+        let line = |row: f32, width: f32| TurnedArea {
+            centre: [500.0 - row * 40.0 * sin, 300.0 + row * 40.0 * cos],
+            width,
+            height: 30.0,
+            angle,
+        };
+        let areas = [line(0.0, 600.0), line(1.0, 600.0), line(2.0, 600.0)];
+        // Upright they overlap; straightened they do not.
+        let upright = areas.map(|area| area.upright(2_000, 2_000));
+        assert!(upright[0][1] + upright[0][3] > upright[1][1] + 30);
+        let places = straightened(&areas);
+        assert_eq!(places, [[0, 0, 600, 30], [0, 40, 600, 30], [0, 80, 600, 30]]);
+        assert!(straightened(&[]).is_empty());
+    }
 
     #[test]
     fn spots_become_areas() {

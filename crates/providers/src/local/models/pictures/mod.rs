@@ -6,7 +6,6 @@ mod order;
 mod recognize;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use image::RgbImage;
@@ -15,7 +14,6 @@ use model::{
     ProviderError, ProviderFuture, RecognizeInput, RecognizeLimits, RecognizedLine, RecognizedPage,
     TextRecognizer,
 };
-use rten::ThreadPool;
 
 use super::files::ModelKind;
 use super::messages::{ModelAnswer, ModelRequest};
@@ -95,15 +93,11 @@ pub(super) struct PictureReader {
 }
 
 impl PictureReader {
-    pub(super) fn load(
-        detection: Vec<u8>,
-        recognition: Vec<u8>,
-        pool: Option<Arc<ThreadPool>>,
-    ) -> Result<PictureReader, String> {
-        let recognition = LoadedNetwork::load("recognition.onnx", recognition, pool.clone())?;
+    pub(super) fn load(detection: Vec<u8>, recognition: Vec<u8>) -> Result<PictureReader, String> {
+        let recognition = LoadedNetwork::load("recognition.onnx", recognition)?;
         Ok(PictureReader {
             letters: Letters::of(&recognition)?,
-            detection: LoadedNetwork::load("detection.onnx", detection, pool)?,
+            detection: LoadedNetwork::load("detection.onnx", detection)?,
             recognition,
         })
     }
@@ -141,8 +135,10 @@ impl PictureReader {
         let tall = areas.iter().filter(|area| area.is_tall()).count();
         let lies_on_its_side = 5 * tall > 3 * areas.len();
         let read = recognize::read(&self.recognition, &self.letters, picture, &areas)?;
-        let placed = areas.iter().zip(read).map(|(area, (text, sureness))| PlacedText {
+        let places = areas::straightened(&areas);
+        let placed = areas.iter().zip(places).zip(read).map(|((area, place), (text, sureness))| PlacedText {
             area: area.upright(width, height),
+            place,
             text,
             sureness,
         });
@@ -249,6 +245,7 @@ mod tests {
     fn a_page_is_lines_in_order_with_their_areas() {
         let placed = |top: u32, text: &str| PlacedText {
             area: [10, top, 300, 20],
+            place: [10, top, 300, 20],
             text: text.to_owned(),
             sureness: 0.9,
         };

@@ -1,32 +1,35 @@
 //! The order in which people read: columns from left to right, lines from top to bottom, paragraphs apart.
 
-/// A line of text and where it is: left, top, width and height.
+/// A line of text and where it is, each as left, top, width and height.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlacedText {
+    /// In the picture.
     pub(super) area: [u32; 4],
+    /// On the page, as if it lay straight: in a photo, lines that run upwards overlap their neighbours.
+    pub(super) place: [u32; 4],
     pub(super) text: String,
     pub(super) sureness: f32,
 }
 
 impl PlacedText {
     fn left(&self) -> u32 {
-        self.area[0]
+        self.place[0]
     }
 
     fn right(&self) -> u32 {
-        self.area[0] + self.area[2]
+        self.place[0] + self.place[2]
     }
 
     fn top(&self) -> u32 {
-        self.area[1]
+        self.place[1]
     }
 
     fn bottom(&self) -> u32 {
-        self.area[1] + self.area[3]
+        self.place[1] + self.place[3]
     }
 
     fn height(&self) -> u32 {
-        self.area[3].max(1)
+        self.place[3].max(1)
     }
 
     /// Whether two stand on one line: half of the smaller one is beside the other.
@@ -56,7 +59,7 @@ fn into_blocks(texts: Vec<PlacedText>, blocks: &mut Vec<Vec<PlacedText>>) {
     let right = texts.iter().map(PlacedText::right).max().unwrap_or(0);
     // Wider than this, it is no line of a column.
     let spanning = (right - left) * 3 / 5;
-    let narrow: Vec<PlacedText> = texts.iter().filter(|text| text.area[2] <= spanning).cloned().collect();
+    let narrow: Vec<PlacedText> = texts.iter().filter(|text| text.place[2] <= spanning).cloned().collect();
     let Some(cut) = column_gap(&narrow) else {
         blocks.push(texts);
         return;
@@ -71,7 +74,7 @@ fn into_blocks(texts: Vec<PlacedText>, blocks: &mut Vec<Vec<PlacedText>>) {
         blocks.push(std::mem::take(across));
     };
     for text in texts {
-        if text.area[2] > spanning {
+        if text.place[2] > spanning {
             across.push(text);
             continue;
         }
@@ -88,7 +91,7 @@ fn into_blocks(texts: Vec<PlacedText>, blocks: &mut Vec<Vec<PlacedText>>) {
 fn column_gap(texts: &[PlacedText]) -> Option<u32> {
     let line = typical_height(texts)?;
     let is_column = |side: &[&PlacedText]| {
-        let wide = side.iter().filter(|text| text.area[2] >= MIN_COLUMN_WIDTH * text.height()).count();
+        let wide = side.iter().filter(|text| text.place[2] >= MIN_COLUMN_WIDTH * text.height()).count();
         side.len() >= MIN_COLUMN_LINES && 2 * wide > side.len()
     };
     let widest = gaps(texts)
@@ -168,7 +171,7 @@ mod tests {
     use super::*;
 
     fn placed(area: [u32; 4], text: &str) -> PlacedText {
-        PlacedText { area, text: text.to_owned(), sureness: 1.0 }
+        PlacedText { area, place: area, text: text.to_owned(), sureness: 1.0 }
     }
 
     fn read(texts: Vec<PlacedText>) -> String {

@@ -3,11 +3,10 @@
 mod wordpiece;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use model::{ProviderErrorKind, ProviderFuture, Reranker};
-use rten::{NodeId, ThreadPool};
+use rten::NodeId;
 use rten_tensor::Tensor;
 use rten_tensor::prelude::*;
 
@@ -75,12 +74,8 @@ pub(super) struct PassageScorer {
 }
 
 impl PassageScorer {
-    pub(super) fn load(
-        model: Vec<u8>,
-        vocabulary: &[u8],
-        pool: Option<Arc<ThreadPool>>,
-    ) -> Result<PassageScorer, String> {
-        let network = LoadedNetwork::load("model.onnx", model, pool)?;
+    pub(super) fn load(model: Vec<u8>, vocabulary: &[u8]) -> Result<PassageScorer, String> {
+        let network = LoadedNetwork::load("model.onnx", model)?;
         Ok(PassageScorer {
             vocabulary: PassageVocabulary::read(vocabulary)?,
             inputs: [

@@ -7,14 +7,12 @@ mod windows;
 mod writing;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use model::{
     Audio, ProviderErrorKind, ProviderFuture, TranscribeInput, TranscribeLimits, Transcriber, Transcript,
     TranscriptSegment,
 };
-use rten::ThreadPool;
 use rten_tensor::Tensor;
 
 use super::files::ModelKind;
@@ -22,7 +20,7 @@ use super::messages::{ModelAnswer, ModelRequest};
 use super::process::{ModelProcess, ModelPrograms};
 use super::run::LoadedNetwork;
 use decoder::{SoundMemory, TextMemory, TokenDecoder};
-use mel::{FRAMES, MelSpectrum, PITCHES, SAMPLE_RATE};
+use mel::{FRAMES, MelSpectrum, PITCHES, SAMPLE_RATE, WINDOW};
 use tokens::SpeechVocabulary;
 
 const NAME: &str = "local";
@@ -72,7 +70,8 @@ impl Transcriber for SpeechModel {
                 let reason = "it takes samples, not files".to_owned();
                 return Err(self.process.error(ProviderErrorKind::Refused { reason }));
             };
-            let body: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+            let body: Vec<u8> =
+                samples.iter().flat_map(|sample| sixteen_bits(*sample).to_le_bytes()).collect();
             let request = ModelRequest::Transcribe { language: input.language.map(str::to_owned) };
             let (sender, mut progress) = tokio::sync::mpsc::unbounded_channel();
             let mut answer = std::pin::pin!(self.process.ask(request, body, Some(sender)));
@@ -99,6 +98,10 @@ impl Transcriber for SpeechModel {
     }
 }
 
+fn sixteen_bits(sample: f32) -> i16 {
+    (sample * 32_768.0).round().clamp(-32_768.0, 32_767.0) as i16
+}
+
 fn without_times(transcript: Transcript) -> Transcript {
     let texts: Vec<String> = transcript.segments.into_iter().map(|segment| segment.text).collect();
     let segment = TranscriptSegment { text: texts.join(" "), ..TranscriptSegment::default() };
@@ -119,11 +122,10 @@ impl SpeechReader {
         decoder: Vec<u8>,
         vocabulary: &[u8],
         generation: &[u8],
-        pool: Option<Arc<ThreadPool>>,
     ) -> Result<SpeechReader, String> {
         Ok(SpeechReader {
-            encoder: LoadedNetwork::load("encoder.onnx", encoder, pool.clone())?,
-            decoder: TokenDecoder::new(LoadedNetwork::load("decoder.onnx", decoder, pool)?)?,
+            encoder: LoadedNetwork::load("encoder.onnx", encoder)?,
+            decoder: TokenDecoder::new(LoadedNetwork::load("decoder.onnx", decoder)?)?,
             vocabulary: SpeechVocabulary::read(vocabulary, generation)?,
             spectrum: MelSpectrum::new(),
         })
@@ -132,7 +134,7 @@ impl SpeechReader {
     /// Says after each window how many milliseconds are done.
     pub(super) fn transcribe(
         &self,
-        samples: &[f32],
+        samples: &[i16],
         language: Option<&str>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Transcript, String> {
@@ -147,8 +149,11 @@ impl SpeechReader {
         let mut segments: Vec<TranscriptSegment> = Vec::new();
         let mut start = 0;
         while start < samples.len() {
-            let end = windows::window_end(samples, start);
-            let window = &samples[start..end];
+            // As many as a window can have, and one that tells that there are more.
+            let ahead = &samples[start..samples.len().min(start + WINDOW + 1)];
+            let ahead: Vec<f32> = ahead.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
+            let window = &ahead[..windows::window_length(&ahead)];
+            let end = start + window.len();
             let heard =
                 if windows::is_silent(window) { Vec::new() } else { self.window(window, &mut language)? };
             // Sometimes the model stops listening before the window ends.

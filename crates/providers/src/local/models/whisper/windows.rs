@@ -14,19 +14,19 @@ const MIN_WINDOW: usize = WINDOW * 3 / 5;
 /// Quieter than this, nothing is said (full scale is 1).
 const QUIET: f32 = 0.001;
 
-/// The end of the window that begins at `start`.
-pub(super) fn window_end(samples: &[f32], start: usize) -> usize {
-    if samples.len() - start <= WINDOW {
+/// How many of these samples are the next window: all, or up to a pause where there are more than one window takes.
+pub(super) fn window_length(samples: &[f32]) -> usize {
+    if samples.len() <= WINDOW {
         return samples.len();
     }
-    let candidates = &samples[start + MIN_WINDOW..start + WINDOW];
+    let candidates = &samples[MIN_WINDOW..WINDOW];
     let loudness: Vec<f32> = candidates.chunks_exact(FRAME).map(energy).collect();
     let pauses = loudness.windows(PAUSE).map(|frames| frames.iter().sum::<f32>()).enumerate();
     // Of equally quiet pauses the last one, since long windows are cheaper.
     let quietest =
         pauses.min_by(|(_, one), (_, other)| one.total_cmp(other).then(std::cmp::Ordering::Greater));
     let frame = quietest.map_or(0, |(frame, _)| frame + PAUSE / 2);
-    start + MIN_WINDOW + frame * FRAME
+    MIN_WINDOW + frame * FRAME
 }
 
 /// Whether there is anything to hear.
@@ -64,16 +64,16 @@ mod tests {
         let mut samples = tone(40.0);
         let pause = (25.0 * SAMPLE_RATE as f32) as usize;
         samples[pause..pause + SAMPLE_RATE / 2].fill(0.0);
-        let end = window_end(&samples, 0);
+        let end = window_length(&samples);
         assert!((pause..pause + SAMPLE_RATE / 2).contains(&end), "{end}");
-        assert_eq!(window_end(&samples, end), samples.len());
+        assert_eq!(window_length(&samples[end..]), samples.len() - end);
         // Without a pause it is still cut in time.
         let even = tone(70.0);
         let mut at = 0;
         while at < even.len() {
-            let end = window_end(&even, at);
-            assert!(end > at && end - at <= WINDOW);
-            at = end;
+            let length = window_length(&even[at..]);
+            assert!(length > 0 && length <= WINDOW);
+            at += length;
         }
     }
 
