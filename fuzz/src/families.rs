@@ -24,6 +24,7 @@ pub(crate) const ALL: &[Family] = &[
     Family { name: "picture", variants: PICTURES.len() + IMAGES.len(), run: see },
     Family { name: "audio", variants: SOUNDS.len(), run: |variant, bytes| recording(SOUNDS[variant], bytes) },
     Family { name: "redact", variants: 2, run: redact },
+    Family { name: "patterns", variants: 2, run: crate::patterns::check },
     #[cfg(feature = "lang")]
     Family { name: "lang", variants: 256, run: outline },
     #[cfg(feature = "query")]
@@ -240,4 +241,10 @@ fn ask(_: usize, bytes: &[u8]) {
     retrieve::parse::Parsed::new(&read.text);
     let understood = retrieve::understand(&query, 2026);
     retrieve::understand::fts(&understood);
+    // What is written as a filter is one, or is refused.
+    if let Ok(filter) = retrieve::CompiledFilter::new(&model::Filter::default())
+        && let Ok(filter) = filter.with(&read)
+    {
+        filter.admits("src/a.rs", model::DocType::Code);
+    }
 }

@@ -12,10 +12,17 @@ mod build;
 mod cfb;
 mod check;
 mod families;
+#[path = "../../crates/discover/src/gitignore.rs"]
+#[allow(dead_code, reason = "the walk uses the rest")]
+mod gitignore;
 #[cfg(feature = "http")]
 mod headers;
 #[cfg(feature = "mcp")]
 mod messages;
+#[cfg(feature = "mcp")]
+#[path = "../../crates/mcp/examples/conformance/no_tools.rs"]
+mod no_tools;
+mod patterns;
 mod seeds;
 
 use std::sync::OnceLock;

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
 use mcp::envelope::{self, MessageKind};
 use mcp::streamable::{Endpoint, Streamable, StreamableConfig, Variant, is_endless};
 use mcp::{CallerSource, McpOptions, McpServer, strict};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tower_service::Service;
+
+use crate::no_tools::NoTools;
 
 pub(crate) fn check(variant: usize, bytes: &[u8]) {
     match variant {
@@ -101,29 +100,4 @@ fn endpoint() -> Endpoint<McpServer> {
     let server = McpServer::new(Arc::new(NoTools), McpOptions::new("0.0.0", CallerSource::Http));
     let streamable = Streamable::new(config).expect("sound limits");
     streamable.endpoint(vec![Variant { query: None, server }], Vec::new())
-}
-
-struct NoTools;
-
-impl ToolService for NoTools {
-    fn tools(&self) -> &[ToolInfo] {
-        &[]
-    }
-
-    fn call(
-        &self,
-        name: &str,
-        _: Option<Map<String, Value>>,
-        _: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
-        std::future::ready(Err(UnknownTool(name.to_owned()))).boxed()
-    }
-
-    fn has(&self, _: &str) -> bool {
-        false
-    }
-
-    fn instructions(&self) -> String {
-        String::new()
-    }
 }

@@ -97,6 +97,11 @@ fn seeds(family: &str) -> Vec<(usize, Vec<u8>)> {
             (0, text("Authorization: Bearer abcdef123456 postgres://a:b@c.de/x?token=y jane (at) example (dot) com 2021-05-03 192.0.2.1")),
             (1, text("\u{5}jane@example.com 030/1234567")),
         ],
+        "patterns" => vec![
+            (0, text("# notes\n*.o\n!keep.o\n/target/\ndocs/**/*.txt\n[[:alpha:]]?x\\ \na/**\nfoo[!a-c]\nsrc/docs/deep/a.txt")),
+            (0, text("**/node_modules/\r\n\\!bang\n\u{ef}\na/node_modules")),
+            (1, text("**/private/**\n*.{key,pem}\ndist/\n[a-z]*\nhome/private/a.key")),
+        ],
         "lang" => ["class A(B):\n  def f(self, x=1): return g(x)\n", "use a::b; impl<T> X for Y { fn f(&self) -> u8 { g() } }", "import x from 'y'; class A extends B { f() { return `a${b}` } }", "package a; func (x *T) F() {}", "#include <a>\nint f(void) { return 0; }"]
             .iter()
             .zip([0, 1, 2, 5, 7])

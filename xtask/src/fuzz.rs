@@ -8,7 +8,7 @@ use crate::Args;
 use crate::process::{cargo, list, run, target, workspace};
 
 /// Each family, with the feature that compiles it.
-const FAMILIES: [(&str, Option<&str>); 15] = [
+const FAMILIES: &[(&str, Option<&str>)] = &[
     ("pdf", None),
     ("office", None),
     ("xls", None),
@@ -20,6 +20,7 @@ const FAMILIES: [(&str, Option<&str>); 15] = [
     ("picture", None),
     ("audio", None),
     ("redact", None),
+    ("patterns", None),
     ("lang", Some("lang")),
     ("query", Some("query")),
     ("headers", Some("http")),
@@ -36,14 +37,14 @@ pub(crate) fn run_families(args: &mut Args) -> Result<(), String> {
     let names = args.rest();
     let known = |name: &String| FAMILIES.iter().any(|(family, _)| family == name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
-        let all = FAMILIES.map(|(family, _)| family).join(" ");
+        let all = Vec::from_iter(FAMILIES.iter().map(|(family, _)| *family)).join(" ");
         return Err(format!("no family {unknown:?}; there are: {all}"));
     }
     let chosen = |family: &str| names.is_empty() || names.iter().any(|name| name == family);
     let mut found = Vec::new();
     println!("| family | minutes | executions | per second | edges covered | inputs kept | findings |");
     println!("|---|---:|---:|---:|---:|---:|---|");
-    for (family, feature) in FAMILIES.into_iter().filter(|(family, _)| chosen(family)) {
+    for (family, feature) in FAMILIES.iter().copied().filter(|(family, _)| chosen(family)) {
         let outcome = fuzz(&build(feature)?, family, minutes)?;
         println!("{}", outcome.row(family));
         found.extend(outcome.findings);

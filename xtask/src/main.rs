@@ -21,6 +21,7 @@ mod licences;
 mod load;
 mod outlines;
 mod process;
+mod provider_clients;
 mod secrets;
 mod sessions;
 mod test;
@@ -38,6 +39,7 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   tools                            install what the external suites need, into target/tools
   conformance                      the official MCP conformance suite against the built binary
   clients                          the Python and TypeScript clients and the inspector against it
+  stand-ins                        the clients of Mistral, ElevenLabs, OpenAI and Cohere against our stand-ins for their servers
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
                                    that `connect` wrote for it (installs 1 GB)
   advisories                       known vulnerabilities among the dependencies (needs cargo-deny and the network)
@@ -70,7 +72,7 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    public PDFs of Debian packages (fetched, 300 MB) against pdftotext; --write puts
                                    the figures in docs/documents.md
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
-                                   office xls rtf html mail text archive redact lang query
+                                   office xls rtf html mail text archive redact patterns lang query headers messages
   secrets [--packages FOLDER] [--write]
                                    how many credentials and personal data are found, missed and mistaken, on labelled
                                    lines and on real packages; --write puts the figures in docs/security-figures.md
@@ -85,11 +87,16 @@ fn main() -> ExitCode {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let command = if args.is_empty() { String::new() } else { args.remove(0) };
     let mut args = Args(args);
+    if args.switch("--help") | args.switch("-h") {
+        print!("{}", usage(&command));
+        return ExitCode::SUCCESS;
+    }
     let result = match command.as_str() {
         "test" => test::run(&mut args),
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "stand-ins" => provider_clients::run(),
         "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),
         "docs" => docs::run(&mut args),
@@ -119,6 +126,23 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The lines of the help that are about a command; all of them where it is not a command.
+fn usage(command: &str) -> String {
+    let mut lines = String::new();
+    let mut is_about_it = false;
+    for line in HELP.lines().filter(|line| line.starts_with("  ")) {
+        // Further lines are indented more.
+        if !line.starts_with("   ") {
+            is_about_it = line.split_whitespace().next() == Some(command);
+        }
+        if is_about_it {
+            lines.push_str(line);
+            lines.push('\n');
+        }
+    }
+    if lines.is_empty() { HELP.to_owned() } else { format!("cargo xtask COMMAND\n\n{lines}") }
 }
 
 /// The arguments after the command.

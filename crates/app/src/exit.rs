@@ -135,10 +135,14 @@ impl From<ConfigError> for Exit {
                 exit
             }
             // The three lines of section 3.3.
-            ConfigError::MissingSecret { name, needed_by } => Exit::config(error.to_string())
-                .hint(format!("Set env: {}=...", name.variable()))
-                .hint("Or run: dir2mcp config init")
-                .hint(format!("It is needed by {needed_by}")),
+            ConfigError::MissingSecret { name, needed_by, instead } => {
+                let mut exit = Exit::config(error.to_string())
+                    .hint(format!("Set env: {}=...", name.variable()))
+                    .hint("Or run: dir2mcp config init")
+                    .hint(format!("It is needed by {needed_by}"));
+                exit.hints.extend(instead.clone());
+                exit
+            }
             ConfigError::Untrusted(files) => {
                 let mut exit = Exit::config("");
                 exit.messages = files.iter().map(ToString::to_string).collect();
@@ -219,6 +223,8 @@ impl From<StateDirError> for Exit {
             ),
             StateDirError::Link(_) => Exit::config(message)
                 .hint("Remove the link. To keep the state elsewhere, name that directory with --state-dir."),
+            StateDirError::File(_) => Exit::config(message)
+                .hint("Rename or delete that file, or name another directory with --state-dir."),
             StateDirError::Io { .. } => Exit::ingest(message).hint("Name a writable one with --state-dir."),
         }
     }
@@ -264,7 +270,8 @@ mod tests {
 
     #[test]
     fn d054_the_message_about_a_missing_key() {
-        let missing = ConfigError::MissingSecret { name: SecretName::MistralApiKey, needed_by: "x".into() };
+        let (name, needed_by) = (SecretName::MistralApiKey, "x".into());
+        let missing = ConfigError::MissingSecret { name, needed_by, instead: None };
         assert_eq!(
             Exit::from(missing).text(),
             "ERROR: CONFIG_INVALID: Missing MISTRAL_API_KEY\nSet env: MISTRAL_API_KEY=...\nOr run: dir2mcp config init\nIt is needed by x\n"

@@ -2,10 +2,12 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files they made"))]
 
+mod capabilities;
 mod cli;
 mod commands;
 mod config;
 mod exit;
+mod local_servers;
 mod logging;
 mod memory;
 mod print;
@@ -89,6 +91,7 @@ fn run(cli: &Cli) -> Result<(), Exit> {
     match &cli.command {
         Command::Version => commands::version::run(cli.global.json),
         Command::ReadDocuments => commands::read_documents::run(),
+        Command::RunModel { arguments } => commands::run_model::run(arguments),
         Command::Config(ConfigCommand::Init) => commands::config_init::run(cli),
         Command::Config(ConfigCommand::Print(args)) => commands::config_print::run(cli, args),
         Command::Connect(args) => commands::connect::run(cli, args),
@@ -100,6 +103,8 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Up(_) => commands::up::run(&indexed(cli, true)?),
         Command::Stdio(_) => commands::stdio::run(&indexed(cli, false)?),
         Command::Trust(args) => commands::trust::run(cli, args),
+        Command::Costs(args) => commands::costs::run(&config::load(cli)?, args),
+        Command::Extras(args) => commands::extras::run(&config::load(cli)?, args),
         Command::Roots(args) => commands::roots::run(cli, args),
         Command::Index => commands::indexing::run(&indexed(cli, true)?, IndexMode::Incremental),
         Command::Reindex => commands::indexing::run(&indexed(cli, true)?, IndexMode::Full),
@@ -114,7 +119,7 @@ fn run(cli: &Cli) -> Result<(), Exit> {
 /// The configuration of a command that uses the engine: everything it needs is there.
 fn ready(cli: &Cli) -> Result<config::Loaded, Exit> {
     let mut loaded = config::load(cli)?;
-    commands::config_init::ensure_ready(&mut loaded)?;
+    loaded.capabilities = commands::config_init::ensure_ready(&mut loaded)?;
     logging::start(&cli.global)?;
     engine::survive_cut_files();
     Ok(loaded)

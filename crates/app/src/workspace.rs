@@ -28,15 +28,18 @@ pub(crate) enum FoundRoot {
 }
 
 impl RootPlace {
-    /// The root directory. Where the smart tools alone would index it differently from the others, they have an index of
-    /// their own for it, beside those of the further roots: tools that share an index must agree on what is in it, or each
-    /// would read everything again whenever the other had been there.
+    /// The root directory. Where the smart or the repository tools alone would index it differently from the others, they
+    /// have an index of their own for it, beside those of the further roots: tools that share an index must agree on what is
+    /// in it, or each would read everything again whenever the other had been there.
     pub(crate) fn primary(settings: &Settings) -> RootPlace {
         let workspace = &settings.workspace;
         let differs = workspace.is_alone && workspace.gitignore != settings.ingest.gitignore;
-        let (state_dir, gitignore) = match differs {
-            true => (state_dir(settings, &settings.root), workspace.gitignore),
-            false => (settings.state_dir.clone(), settings.ingest.gitignore),
+        let (state_dir, gitignore) = if differs {
+            (state_dir(settings, &settings.root), workspace.gitignore)
+        } else if settings.repo.is_apart {
+            (state_dir(settings, &settings.root).with_added_extension("repo"), settings.ingest.gitignore)
+        } else {
+            (settings.state_dir.clone(), settings.ingest.gitignore)
         };
         RootPlace {
             root: settings.root.clone(),

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{AuditNote, AuditTrail, AuditVerdict, Call, Calls, Deadline};
+use engine::{AuditLog, AuditNote, AuditTrail, AuditVerdict, AuditWait, Call, Calls, Deadline};
 use futures::future::BoxFuture;
 use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 
 use crate::arguments::Schema;
+use crate::contract::Services;
 use crate::service::{CallContext, ProgressSink, SpokenContent, ToolInfo, ToolResult};
 use crate::way_out;
 
@@ -88,6 +89,30 @@ pub(crate) struct ContractFrame {
     pub(crate) envelope: Arc<dyn ResultEnvelope>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) trail: AuditTrail,
+}
+
+impl ContractFrame {
+    /// Calls are recorded in this log before they are answered.
+    pub(crate) fn new(
+        services: &Services,
+        log: Arc<AuditLog>,
+        envelope: impl ResultEnvelope + 'static,
+    ) -> ContractFrame {
+        let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: false, names_price: false };
+        ContractFrame { envelope: Arc::new(envelope), calls: Arc::clone(services.workspace.calls()), trail }
+    }
+
+    /// The log says who called.
+    pub(crate) fn naming_callers(mut self) -> ContractFrame {
+        self.trail.names_caller = true;
+        self
+    }
+
+    /// The log says what a call costs.
+    pub(crate) fn naming_prices(mut self) -> ContractFrame {
+        self.trail.names_price = true;
+        self
+    }
 }
 
 type Handler = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Result<ToolOutput, Failure>> + Send + Sync>;
@@ -233,7 +258,6 @@ impl Drop for AbortedOnDrop {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use engine::{AuditLog, AuditWait};
     use model::Caller;
     use serde_json::json;
     use tokio_util::sync::CancellationToken;

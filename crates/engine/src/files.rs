@@ -272,7 +272,7 @@ impl SharedEngine {
         let snapshot = self.index().snapshot();
         let known = snapshot.paths().filter(|path| self.allows(path));
         match nearest_paths(wanted, known).as_slice() {
-            [] => failure.hint("Use list_files to see which files there are."),
+            [] => failure.hint(policy::LIST_FILES_HINT),
             near => {
                 let near: Vec<String> = near.iter().map(|path| format!("\"{path}\"")).collect();
                 failure.hint(format!("Did you mean {}?", near.join(" or ")))
@@ -320,7 +320,6 @@ fn refusal(error: OpenError) -> Failure {
     let hint = match &error {
         OpenError::Denied(denied) => denied.hint(),
         OpenError::OutsideRoot => "Use a path below the repository's root.",
-        OpenError::NotAFile { .. } => "Use list_files to see the files there are.",
         _ => return Failure::from(error),
     };
     Failure::from(error).hint(hint)

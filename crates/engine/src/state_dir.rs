@@ -56,6 +56,8 @@ pub enum StateDirError {
     Foreign { path: PathBuf, owner: String, root: PathBuf },
     #[error("{} is a symbolic link; the files of a state directory must lie in it", .0.display())]
     Link(PathBuf),
+    #[error("the state directory cannot be made: there is a file called {}", .0.display())]
+    File(PathBuf),
     #[error("the state directory {} cannot be used: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -111,6 +113,9 @@ pub fn claim(root: &Path, state_dir: &Path) -> Result<(), StateDirError> {
 pub fn check(root: &Path, state_dir: &Path) -> Result<Belonging, StateDirError> {
     let failed = |source| StateDirError::Io { path: state_dir.to_owned(), source };
     refuse_link(state_dir)?;
+    if fs::metadata(state_dir).is_ok_and(|metadata| !metadata.is_dir()) {
+        return Err(StateDirError::File(state_dir.to_owned()));
+    }
     let here = Record::of(root, state_dir).map_err(failed)?;
     let foreign =
         |owner: String| StateDirError::Foreign { path: state_dir.to_owned(), owner, root: root.to_owned() };

@@ -11,7 +11,7 @@ use model::{RelPath, SkipReason};
 use serde::{Deserialize, Serialize};
 
 use crate::container::inflate::{self, Unpacking};
-use crate::container::tar::{self, Kind, Tar};
+use crate::container::tar::{self, Tar, TarEntryKind};
 use crate::container::zip::Zip;
 use crate::format::{Format, sniff};
 use crate::limits::{Limit, Limits, Meter};
@@ -249,10 +249,10 @@ impl Walk<'_> {
         let mut tar = Tar::new(stream);
         while let Some(entry) = tar.next(meter)? {
             let skip = match entry.kind {
-                Kind::Directory => continue,
-                Kind::Link => Some(MemberSkip::Link),
-                Kind::Special => Some(MemberSkip::Special),
-                Kind::File => self.too_large(entry.size),
+                TarEntryKind::Directory => continue,
+                TarEntryKind::Link => Some(MemberSkip::Link),
+                TarEntryKind::Special => Some(MemberSkip::Special),
+                TarEntryKind::File => self.too_large(entry.size),
             };
             let flow = match skip {
                 Some(reason) => self.skipped(within, &entry.name, reason)?,

@@ -97,7 +97,7 @@ fn io_cause(error: &tantivy::TantivyError) -> Option<io::ErrorKind> {
 }
 
 impl IndexError {
-    /// The public code, whoever meets the error: the writer or somebody who only asks.
+    /// The public code, the same for the writer and for readers.
     pub fn code(&self) -> ErrorCode {
         match self {
             IndexError::Missing { .. } | IndexError::Busy { .. } => ErrorCode::IndexNotReady,
@@ -112,7 +112,7 @@ impl IndexError {
     }
 }
 
-/// For whoever asked a question. The path of the state directory stays inside; it is in the cause.
+/// What a caller is told. The path of the state directory is only in the cause.
 impl From<IndexError> for Failure {
     fn from(error: IndexError) -> Failure {
         let message = match &error {

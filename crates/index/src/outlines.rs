@@ -29,7 +29,7 @@ pub(crate) fn pack(outline: &Outline) -> Vec<u8> {
         }
         text.push('\n');
     }
-    // Packing into memory fails only where there is none.
+    // Packing into memory fails only when memory is exhausted.
     zstd::bulk::compress(text.as_bytes(), LEVEL).unwrap_or_default()
 }
 

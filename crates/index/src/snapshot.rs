@@ -117,7 +117,7 @@ impl Snapshot {
     }
 
     /// The best chunks by the cosine of their vectors with `query`: by score, then path, then position. After
-    /// them come the chunks of `also`, wherever they stand.
+    /// them come the chunks of `also`, wherever they are.
     pub fn vector(
         &self,
         kind: IndexKind,

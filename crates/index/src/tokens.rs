@@ -190,7 +190,7 @@ struct Parts<'a> {
     /// How many parts were complete when the current piece between underscores began, and where it began.
     piece: (usize, usize),
     before: Class,
-    /// Where the character before stands, if it and the one before it are capitals.
+    /// Where the character before is, if it and the one before it are capitals.
     capital: Option<usize>,
     /// Where `s` follows two capitals or more: at the end it is a plural (`URLs`), not a new word.
     plural: Option<usize>,
@@ -309,7 +309,7 @@ fn cut(token: &str) -> &str {
     &token[..end]
 }
 
-/// Overlapping pairs of characters; a character that stands alone is its own token.
+/// Overlapping pairs of characters; a single character is its own token.
 fn spaceless_run<F: FnMut(&str) + ?Sized>(text: &str, at: usize, emit: &mut F) -> usize {
     let mut previous: Option<usize> = None;
     let mut pairs = 0usize;
@@ -410,7 +410,7 @@ fn base_letters(c: char) -> Option<&'static str> {
     }
 }
 
-/// Base letters of U+00C0 to U+024F; a dot where there is none of one letter.
+/// Base letters of U+00C0 to U+024F; a dot where the base is not one letter.
 const LATIN: &str = "aaaaaa.ceeeeiiiidnooooo.ouuuuy..aaaaaa.ceeeeiiiidnooooo.ouuuuy.yaaaaaaccccccccdd\
 ddeeeeeeeeeegggggggghhhhiiiiiiiiii..jjkkkllllllllllnnnnnnn..oooooo..rrrrrrssssss\
 ssttttttuuuuuuuuuuuuwwyyyzzzzzzsbb...............ff.....kkl...n.oo..pp.....ttt.u\

@@ -12,6 +12,8 @@ fn version(format: Format) -> u32 {
     match format {
         // Tells which pages have to be recognised.
         Format::Pdf => 2,
+        // Reads what is attached.
+        Format::Eml | Format::Mbox => 2,
         _ => 1,
     }
 }

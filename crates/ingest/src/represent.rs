@@ -70,7 +70,7 @@ impl Representer<'_> {
                 out.send_as(DocChange::Delete { path }, outcome);
                 return forget(before, &found.path, &HashSet::new(), out);
             }
-            Err(OpenError::OutsideRoot) => {
+            Err(OpenError::OutsideRoot | OpenError::LinkLoop) => {
                 change::skipped(document, DocType::BinaryIgnored, SkipReason::Symlink)
             }
             Err(OpenError::NotAFile { kind }) => {

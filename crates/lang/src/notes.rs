@@ -28,7 +28,7 @@ pub(crate) struct Scope {
     pub(crate) kind: ScopeKind,
 }
 
-/// What stands in front of a declaration and belongs to it.
+/// What comes in front of a declaration and belongs to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Front {
     /// The first row of its comments and attributes; its own first row if there are none.
@@ -59,7 +59,7 @@ impl<'s> Notes<'s> {
         self.source.get(start..end).unwrap_or("")
     }
 
-    /// What is being read stands in this.
+    /// What encloses the part that is being read.
     pub(crate) fn scope_kind(&self) -> ScopeKind {
         self.scopes.last().map_or(ScopeKind::Module, |scope| scope.kind)
     }
@@ -184,7 +184,7 @@ impl<'s> Notes<'s> {
 
     /// The order of an outline and of the text, and the references' indices moved along.
     fn sort(&mut self) {
-        // Whatever contains a name was noted before what stands in front of it: `b` before `a` in `a().b()`.
+        // Whatever contains a name was noted before what comes in front of it: `b` before `a` in `a().b()`.
         if !self.references.is_sorted_by_key(|reference| (reference.line, reference.column)) {
             self.references.sort_by_key(|reference| (reference.line, reference.column));
         }

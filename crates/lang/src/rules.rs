@@ -68,7 +68,7 @@ pub(crate) enum Rule {
     Skip,
     /// Belongs to the declaration that follows, and may be its documentation.
     Comment,
-    /// Belongs to the declaration that follows or that it stands in: attribute, annotation, decorator.
+    /// Belongs to the declaration that follows or that it is in: attribute, annotation, decorator.
     Attribute,
     /// Stands around a declaration, and its lines belong to it; `true` if so does its text, as with `export`.
     Wrap(bool),
@@ -78,7 +78,7 @@ pub(crate) enum Rule {
     Declare(SymbolKind),
     /// The same, and what is declared in it is its member.
     Open(SymbolKind, ScopeKind),
-    /// A leaf that names a value: read, written or declared, by where it stands.
+    /// A leaf that names a value: read, written or declared, by where it is.
     Name,
     /// Anything else.
     On(fn(&mut Visit<'_>, Node<'_>) -> Action),
@@ -104,7 +104,7 @@ pub(crate) enum Role {
     Type,
     /// What the node itself is.
     Same,
-    /// The last part of a path: what the node itself is, reached through what stands before it.
+    /// The last part of a path: what the node itself is, reached through what comes before it.
     Member,
     /// Written if the node is `++`, `--` or `delete`.
     Stepped,
@@ -128,7 +128,7 @@ pub(crate) enum Action {
     Reopen(u32, ScopeKind),
 }
 
-/// A declaration as an adapter found it; the walk adds where it stands.
+/// A declaration as an adapter found it; the walk adds where it is.
 pub(crate) struct Declared {
     pub(crate) kind: SymbolKind,
     pub(crate) name: String,
@@ -146,7 +146,7 @@ pub(crate) struct Declared {
     pub(crate) decorators: Vec<String>,
     /// Instead of the comment in front.
     pub(crate) doc: Option<String>,
-    /// What its members stand in; none if nothing can be declared in it.
+    /// What its members are in; none if nothing can be declared in it.
     pub(crate) opens: Option<ScopeKind>,
     pub(crate) look_inside: bool,
 }

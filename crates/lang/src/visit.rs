@@ -1,4 +1,4 @@
-//! What a rule may ask and note while the walk stands on a node.
+//! What a rule may ask and note while the walk is at a node.
 
 use std::ops::{Deref, DerefMut, Range};
 
@@ -17,7 +17,7 @@ pub(crate) struct Visit<'s> {
     pub(crate) role: Role,
     /// Where the names of declarations start: they are not uses.
     names: Bits,
-    /// Where a name stands that was noted, or is known to be no use.
+    /// The places of names that were noted, or are known not to be uses.
     noted: Bits,
     /// The byte up to which rows were counted for macros, and how many there are.
     counted: (usize, usize),
@@ -79,7 +79,7 @@ impl<'s> Visit<'s> {
         self.slice(node.start_byte(), node.end_byte())
     }
 
-    /// `function` or `method`, by where it stands.
+    /// `function` or `method`, by where it is.
     pub(crate) fn callable(&self) -> SymbolKind {
         match self.scope_kind() {
             ScopeKind::Class => SymbolKind::Method,
@@ -97,7 +97,7 @@ impl<'s> Visit<'s> {
         Some(self.declared_as(kind, node, text.to_owned(), name.start_position().row))
     }
 
-    /// A declaration whose name stands nowhere as such.
+    /// A declaration whose name is not written as one word.
     pub(crate) fn declared_as(
         &mut self,
         kind: SymbolKind,
@@ -198,13 +198,13 @@ impl<'s> Visit<'s> {
         node.end_position().row.saturating_sub(rows).max(node.start_position().row)
     }
 
-    /// Notes that a declaration's name stands here.
+    /// Notes that a declaration's name is here.
     pub(crate) fn name_at(&mut self, name: Node<'_>) {
         self.names.insert(name.start_byte());
         self.no_use(name);
     }
 
-    /// Notes that what stands here was declared with what it belongs to.
+    /// Notes that the name here was declared together with what it belongs to.
     pub(crate) fn declared_at(&mut self, node: Node<'_>) {
         self.names.insert(node.start_byte());
     }
@@ -247,7 +247,7 @@ impl<'s> Visit<'s> {
         self.notes.refer(kind, place(at), name, qualifier);
     }
 
-    /// Notes a name that stands for a value, unless it was noted as something else. `through` is where the path
+    /// Notes a name that means a value, unless it was noted as something else. `through` is where the path
     /// begins that it is the last part of.
     pub(crate) fn value(&mut self, name: Node<'_>, role: Role, through: Option<usize>) {
         let start = name.start_byte();

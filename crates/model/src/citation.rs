@@ -41,7 +41,7 @@ fn cite(f: &mut fmt::Formatter<'_>, path: &str, span: Span) -> fmt::Result {
 }
 
 /// `mm:ss`, with the minutes running past 59 so that the form stays one form.
-fn minutes(ms: u64) -> String {
+pub(crate) fn minutes(ms: u64) -> String {
     let seconds = ms / 1000;
     format!("{:02}:{:02}", seconds / 60, seconds % 60)
 }

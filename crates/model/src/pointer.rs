@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
+use crate::citation::minutes;
 
 /// The place of an extracted unit. Everything counts from 1, both ends included.
 ///
@@ -211,11 +212,6 @@ fn clock(text: &str) -> Option<u64> {
         parts += 1;
     }
     (2..=3).contains(&parts).then(|| seconds.checked_mul(1000)).flatten()
-}
-
-fn minutes(ms: u64) -> String {
-    let seconds = ms / 1000;
-    format!("{:02}:{:02}", seconds / 60, seconds % 60)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ impl<'t> Assigned<'t> {
             let count = text.iter().take(most).take_while(|&&byte| of(byte)).count();
             (count, &text[count..])
         };
+        // `**Password**: value` is how notes in Markdown write it.
+        let (_, text) = skip(text, 2, |byte| byte == b'*');
         let (closers, text) = skip(text, 3, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\'));
         let (blanks, text) = skip(text, 24, blank);
         let (operator, text) = match text {
@@ -29,7 +31,7 @@ impl<'t> Assigned<'t> {
             [b':' | b'?' | b'=' | b'+', b'=', rest @ ..] => (b'=', rest),
             [b'=', b'>', rest @ ..] => (b'=', rest),
             [b'=', rest @ ..] => (b'=', rest),
-            [b':', rest @ ..] => (b':', rest),
+            [b':', b'*', b'*', rest @ ..] | [b':', rest @ ..] => (b':', rest),
             [b',', rest @ ..] if closers > 0 => (b',', rest),
             [b'>', rest @ ..] if closers + blanks == 0 => (b'>', rest),
             _ => return None,
@@ -126,6 +128,8 @@ mod tests {
             (": c2VjcmV0==", "c2VjcmV0==", false),
             (" = \"never closed", "never closed", true),
             (" =", "", false),
+            ("**: value", "value", false),
+            (":** value", "value", false),
         ] {
             let assigned = Assigned::after(text.as_bytes()).unwrap();
             assert_eq!(

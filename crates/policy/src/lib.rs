@@ -11,6 +11,7 @@
 mod allow;
 mod assigned;
 mod checks;
+mod column;
 mod confine;
 mod deny;
 mod limits;
@@ -33,7 +34,7 @@ mod visible;
 pub use confine::{Confinement, ConfinementStatus, confine};
 pub use deny::{Denied, Excludes, IGNORED_FOLDERS, default_path_excludes};
 pub use limits::DEFAULT_MAX_FILE_BYTES;
-pub use open::{Guard, OpenError, OpenFile, path_failure};
+pub use open::{Guard, LIST_FILES_HINT, OpenError, OpenFile, path_failure};
 pub use patience::{set_read_deadline, within_deadline};
 pub use place::SecretLevel;
 pub use policy::{Policy, PolicyConfig, PolicyError};

@@ -40,6 +40,8 @@ pub enum OpenError {
     OutsideRoot,
     #[error("there is no such file below the root directory")]
     NotFound,
+    #[error("the path leads through symbolic links that form a loop")]
+    LinkLoop,
     #[error(transparent)]
     Denied(#[from] Denied),
     #[error("the path names a {kind}, not a regular file")]
@@ -85,6 +87,9 @@ struct FileStamp {
     ctime_ns: i64,
 }
 
+/// What to do about a path that names no file. Tools and commands have different names for it.
+pub const LIST_FILES_HINT: &str = "List the files to see which there are.";
+
 /// How often a file that changes under our hands is read again before we give up.
 const READ_ATTEMPTS: usize = 3;
 
@@ -129,8 +134,11 @@ impl Guard {
             Err(NotOpened::Link) => {
                 let (root, linked) = (Arc::clone(&self.root), path.clone());
                 let real = patience::within_deadline(&self.whole(path), move || root.real_path(&linked));
-                let real = real.map_err(OpenError::Io)??;
-                self.open_nofollow(&real)
+                match real.map_err(OpenError::Io)? {
+                    Ok(real) => self.open_nofollow(&real),
+                    Err(Errno::LOOP) if self.root.links_form_a_loop(path) => Err(OpenError::LinkLoop),
+                    Err(errno) => Err(errno.into()),
+                }
             }
             Err(NotOpened::Because(error)) => Err(error),
         }
@@ -334,7 +342,7 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
         let code = match &error {
             OpenError::OutsideRoot => ErrorCode::PathOutsideRoot,
-            OpenError::NotFound => ErrorCode::FileNotFound,
+            OpenError::NotFound | OpenError::LinkLoop => ErrorCode::FileNotFound,
             OpenError::Denied(_) => ErrorCode::Forbidden,
             OpenError::NotAFile { .. } => ErrorCode::DocTypeUnsupported,
             OpenError::TooLarge { .. } => ErrorCode::FileTooLarge,
@@ -351,9 +359,8 @@ impl From<OpenError> for Failure {
                     "Set ingest.max_file_mb to {megabytes} or more and start the server again, or split the file."
                 ))
             }
-            OpenError::NotAFile { .. } => {
-                failure.hint("Name a regular file; list_files shows those there are.")
-            }
+            OpenError::NotAFile { .. } => failure.hint(LIST_FILES_HINT),
+            OpenError::LinkLoop => failure.hint("Make one of the links lead to a file, or remove them."),
             _ => failure,
         }
     }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use crate::assigned::Assigned;
+use crate::column::cells_below;
 use crate::lookalike::{
     is_common_password, is_drawn, is_hash_of_password, is_path, is_pattern, is_placeholder, is_repetition,
     is_sequence, without_escapes,
@@ -48,7 +49,9 @@ pub(crate) fn password_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
     if joined || holds(about) || ends_in_other(&name) {
         return None;
     }
-    let assigned = Assigned::after(&after[tail.len()..])?;
+    let Some(assigned) = Assigned::after(&after[tail.len()..]) else {
+        return told(site, &after[tail.len()..]);
+    };
     if assigned.is_other_argument(site) || assigned.is_code() || site.is_sample() {
         return None;
     }
@@ -56,6 +59,36 @@ pub(crate) fn password_assignment(site: KeywordSite<'_>) -> Option<&[u8]> {
     // Values without quotes occur in configuration and notes only; elsewhere a bare word is a name.
     let bare = matches!(site.place.sort, Sort::Config | Sort::Other) && assigned.ends_line;
     ((assigned.enclosed || bare) && is_password(value, site.place, assigned.enclosed)).then_some(value)
+}
+
+/// `The Wi-Fi password is: …`, where people write to people. A program says such things of its variables.
+fn told<'t>(site: KeywordSite<'t>, after: &'t [u8]) -> Option<&'t [u8]> {
+    static TOLD: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?-u)\A(?:[ \t]+for[ \t][^\n.:;]{1,40}?)?[ \t]+(?:is|was|ist|lautet)(:?)[ \t]+[*_"'`]{0,3}([^\s"'`]{6,64})"#)
+            .expect("the pattern is a constant, compiled by the tests")
+    });
+    if !(site.place.is_strict() || site.place.sort == Sort::Other) || site.is_sample() {
+        return None;
+    }
+    let captures = TOLD.captures(after)?;
+    let value = captures.get(2)?.as_bytes();
+    let end = value.iter().rposition(|byte| !b".,;:!?)*_".contains(byte)).map_or(0, |last| last + 1);
+    let value = &value[..end];
+    // `ISO-8859-1`, `sha256-hashed`: words and numbers beside each other are names of things.
+    let is_drawn_part =
+        |part: &[u8]| part.len() >= 4 && mixes_digits_and_letters(part) && !is_word_with_number(part);
+    let drawn = value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_drawn_part);
+    let colon = captures.get(1).is_some_and(|colon| !colon.is_empty());
+    (value.len() >= 6 && (colon || drawn) && is_password(value, site.place, colon)).then_some(value)
+}
+
+/// The first cell below `password` in the header row of a table that would open something.
+pub(crate) fn password_column(site: KeywordSite<'_>) -> Option<&[u8]> {
+    let place = match site.place.sort {
+        Sort::Other => SecretPlace { sort: Sort::Config, ..site.place },
+        _ => site.place,
+    };
+    cells_below(site).into_iter().find(|cell| is_password(cell, place, true))
 }
 
 fn ends_in_other(name: &[u8]) -> bool {
@@ -139,7 +172,7 @@ fn is_word_with_number(value: &[u8]) -> bool {
 }
 
 /// Placeholders for a value in programs and forms.
-fn is_word_of_programs(value: &[u8]) -> bool {
+pub(crate) fn is_word_of_programs(value: &[u8]) -> bool {
     #[rustfmt::skip]
     const WORDS: [&str; 40] = [
         "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bool", "boolean", "required",

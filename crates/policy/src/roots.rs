@@ -1,5 +1,6 @@
 //! A root: a directory opened once and served from then on, whatever happens to its name.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -15,6 +16,9 @@ use crate::resolve::{self, Resolver};
 
 /// Links with absolute targets that are followed one after the other.
 const MOST_ABSOLUTE_LINKS: usize = 16;
+
+/// Links that are followed to see whether they form a loop; the kernel follows 40.
+const MOST_LINKS: usize = 41;
 
 /// An opened directory below which files may be read. All resolution starts at its descriptor, so a
 /// rename of the directory, or a new one put in its place, never redirects a read.
@@ -150,6 +154,46 @@ impl Root {
             }
         }
         Err(Errno::LOOP)
+    }
+
+    /// Whether following the links of a path below the root comes back to where it was. For what is said about a path that
+    /// the kernel has refused; nothing is opened by it.
+    pub(crate) fn links_form_a_loop(&self, path: &RelPath) -> bool {
+        let mut seen = HashSet::new();
+        let mut path = path.clone();
+        while seen.len() < MOST_LINKS && seen.insert(path.clone()) {
+            match self.without_first_link(&path) {
+                Some(next) => path = next,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// The path with its first link replaced by what the link says; none where it has no link or leaves the root.
+    fn without_first_link(&self, path: &RelPath) -> Option<RelPath> {
+        let text = path.as_str();
+        let ends = text.match_indices('/').map(|(at, _)| at).chain([text.len()]);
+        let (end, target) = ends.into_iter().find_map(|end| {
+            // The names before are no links, so this reads below the root.
+            let target = rustix::fs::readlinkat(self.directory.as_fd(), &text[..end], Vec::new()).ok()?;
+            Some((end, target.into_string().ok()?))
+        })?;
+        let folder = text[..end].rsplit_once('/').map_or("", |(folder, _)| folder);
+        let below = match Path::new(&target).is_absolute() {
+            true => Path::new(&target).strip_prefix(&self.path).ok()?.to_str()?.to_owned(),
+            false => format!("{folder}/{target}"),
+        };
+        let joined = format!("{below}{}", &text[end..]);
+        let mut names: Vec<&str> = Vec::new();
+        for name in joined.split('/') {
+            match name {
+                "" | "." => {}
+                ".." => drop(names.pop()?),
+                name => names.push(name),
+            }
+        }
+        RelPath::from_walk(&names.join("/")).ok()
     }
 
     /// A path in which the first link whose target is absolute and below the root is replaced by that target. Nothing is

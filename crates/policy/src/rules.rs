@@ -73,6 +73,7 @@ pub(crate) const RULES: &[CredentialRule] = &[
     // Credentials by the name they are given.
     check("bearer-token", &["bearer"], bearer_token),
     check("password-assignment", &["pass", "pwd"], password_assignment),
+    check("password-column", &["pass", "pwd"], password_column),
     check("basic-authorization", &["basic"], basic_authorization),
     check("jwk-private-key", &["\"kty\""], jwk_private_key),
     check("credential-assignment", &["secret", "passw", "pwd", "api_key", "apikey", "api-key", "access_key",

@@ -14,7 +14,7 @@ pub fn read_only_syscalls() -> Result<(), String> {
 mod linux {
     use std::collections::BTreeMap;
 
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter_all_threads};
 
     /// Memory, the open pipes, the clock, the end, and what a panic or an abort does on its way.
     const ALLOWED: &[libc::c_long] = &[
@@ -74,7 +74,7 @@ mod linux {
         libc::SYS_uname,
     ];
 
-    /// From here on, the calling thread reads from and writes to what is open, and computes. The reason if the kernel
+    /// From here on, the threads of this process read from and write to what is open, and compute. The reason if the kernel
     /// cannot do that.
     pub fn read_only_syscalls() -> Result<(), String> {
         let refuse = program(REFUSED, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;
@@ -83,7 +83,7 @@ mod linux {
         // Of two answers the kernel takes the stricter one. The filter that ends the process comes last: setting filters is
         // not among what reading needs.
         for filter in [refuse, end] {
-            apply_filter(&filter).map_err(|error| error.to_string())?;
+            apply_filter_all_threads(&filter).map_err(|error| error.to_string())?;
         }
         Ok(())
     }

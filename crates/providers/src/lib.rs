@@ -1,3 +1,20 @@
-//! The implementations behind the model ports: what is built in, and later what is called over HTTP.
+//! The implementations behind the model ports: what is built in, what runs on this machine, and what is called over HTTP.
 
+pub mod cohere;
+pub mod command;
+pub mod elevenlabs;
+pub mod extras;
+pub mod http;
 pub mod local;
+pub mod meter;
+pub mod mistral;
+pub mod openai;
+mod probe;
+mod reach;
+mod runtime;
+mod wire;
+
+pub use probe::{ProviderProbe, ProviderRemedy};
+pub use reach::{HostPort, ProviderReach};
+pub use runtime::ProviderRuntime;
+pub use wire::embeddings::EmbedModel;

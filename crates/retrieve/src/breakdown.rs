@@ -10,7 +10,7 @@ pub struct Breakdown {
     pub vector: f32,
     /// The cosine itself.
     pub cosine: f32,
-    /// Share of the query's weight whose words stand in the chunk or its path.
+    /// Share of the query's weight whose words occur in the chunk or its path.
     pub coverage: f32,
     pub defines_identifier: f32,
     pub defines_words: f32,
@@ -22,7 +22,7 @@ pub struct Breakdown {
     pub coherence: f32,
     /// It defines a name that the query asks for.
     pub definition: f32,
-    /// The query, or what it quotes, stands in it word for word.
+    /// The query, or what it quotes, occurs in it word for word.
     pub verbatim: f32,
     /// Tests, examples and the like.
     pub place: f32,

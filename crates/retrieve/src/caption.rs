@@ -1,4 +1,4 @@
-//! The first line of a snippet: where exactly it stands and what stands above it.
+//! The first line of a snippet: where exactly it is and what is above it.
 //!
 //! Models see the structured part of an answer only, and a row of a table without its header, or a line of code without
 //! its function, invites them to guess. So the line is part of the snippet itself:
@@ -54,7 +54,7 @@ pub fn above(chunk: &StoredChunk, snippet: &Snippet) -> String {
     }
 }
 
-/// What stands above a line of a chunk.
+/// What is above a line of a chunk.
 pub(crate) fn heading_at(chunk: &StoredChunk, line: usize) -> Heading {
     chunk.heading.at(&chunk.text, line, layout(chunk))
 }

@@ -44,7 +44,7 @@ impl CitedPassage {
         blank: Blank<'_>,
         room: usize,
     ) -> Result<CitedPassage, Failure> {
-        let text = blank(&chunk.text);
+        let text = blanked_rows(chunk, blank);
         let cut = snippet(&text, words, DEFAULT_CHARS);
         // Whole lines keep their indentation.
         let shown = cut.text.trim_start_matches(['\n', '\r']).trim_end().to_owned();
@@ -78,7 +78,7 @@ impl CitedPassage {
             (_, Span::Time { start_ms, end_ms }) => Some(Pointer::Time { start_ms, end_ms }),
             (_, Span::Lines { .. }) => None,
         };
-        // Several sections of a document may have one title, and a time says little about where a text stands.
+        // Several sections of a document may have one title, and a time says little about where a text is.
         let is_vague = matches!(place, None | Some(Pointer::Section { .. } | Pointer::Time { .. }));
         let is_piece =
             matches!((&chunk.pointer, chunk.span), (Some(Pointer::Lines { .. }), Span::Page { .. }));
@@ -119,6 +119,17 @@ impl CitedPassage {
     }
 }
 
+/// The text of a chunk, blanked with the header row of its table in view: the header may say that a column is secret.
+fn blanked_rows(chunk: &StoredChunk, blank: Blank<'_>) -> String {
+    match chunk.heading.columns.as_deref().filter(|header| !chunk.text.contains(header)) {
+        Some(header) => {
+            let table = blank(&format!("{header}\n{}", chunk.text));
+            table.split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or(table)
+        }
+        None => blank(&chunk.text),
+    }
+}
+
 /// The place as it may be shown: titles and names of sheets are words of the file.
 pub fn blanked(place: &Pointer, blank: Blank<'_>) -> Pointer {
     let shown = |name: &Option<String>| name.as_deref().map(blank);
@@ -136,8 +147,8 @@ pub fn blanked(place: &Pointer, blank: Blank<'_>) -> Pointer {
 /// For marks and for what redaction adds.
 const MARGIN: usize = 64;
 
-/// Words of a passage that stand in the file just so, without quotes and without what redaction put there: those that
-/// were searched for, with their neighbours, else the first ones. Of several such, the first that nobody meets before the
+/// Words of a passage that occur in the file just so, without quotes and without what redaction put there: those that
+/// were searched for, with their neighbours, else the first ones. Of several such, the first that does not occur before the
 /// passage itself; a longer one is told apart more easily.
 fn quote(shown: &str, searched: &[String], met_before: &dyn Fn(&str) -> bool) -> Option<String> {
     let is_searched = |word: &str| {

@@ -27,6 +27,7 @@ mod rarity;
 pub mod rerank;
 pub mod route;
 pub mod search;
+mod signals;
 pub mod snippet;
 pub mod summary;
 pub mod symbols;

@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::parse::Term;
 
-/// A place where a term stands in a text, in bytes.
+/// A place where a term occurs in a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WordMatch {
     /// Position of the term in the list that the matcher was made from.

@@ -60,7 +60,7 @@ const KINDS: &[&str] = &[
     "variable",
 ];
 
-/// A query of more words is a sentence: what stands beside the name of a kind there is anything.
+/// A query of more words is a sentence: what is beside the name of a kind there is anything.
 const SHORT: usize = 3;
 
 /// The names, the certain ones first. `identifiers` are those that are spelled as code spells them.

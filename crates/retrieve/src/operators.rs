@@ -16,7 +16,7 @@ pub struct Operators {
     pub endings: Vec<String>,
     /// Parts of paths, lower-cased; all of them.
     pub paths: Vec<String>,
-    /// Words that must not stand in a hit, as tokens.
+    /// Words that must not occur in a hit, as tokens.
     pub without: Vec<String>,
 }
 

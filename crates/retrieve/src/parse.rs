@@ -21,7 +21,7 @@ pub const MAX_TERMS: usize = 256;
 
 /// What the texts are made of.
 pub struct Vocabulary<'a> {
-    /// Whether a token stands anywhere.
+    /// Whether a token occurs anywhere.
     pub knows: &'a dyn Fn(&str) -> bool,
     /// The tokens that are spelled nearly so.
     pub near: &'a dyn Fn(&str) -> Vec<String>,
@@ -60,7 +60,7 @@ pub struct Term {
 }
 
 impl Parsed {
-    /// A query whose words may stand in any form.
+    /// A query whose words may occur in any form.
     pub fn new(query: &str) -> Parsed {
         Parsed::with_forms(query, &Vocabulary { knows: &|_| true, near: &|_| Vec::new() })
     }
@@ -346,7 +346,7 @@ pub fn is_side_word(token: &str) -> bool {
     SIDE_WORDS.binary_search(&token).is_ok()
 }
 
-/// What stands before one of them says what kind of files are meant, what stands behind it what they are about.
+/// What comes before one of them says what kind of files are meant, what comes behind it what they are about.
 const ABOUT: &[&str] = &["about", "concerning", "regarding"];
 const KINDS_OF_FILES: &[&str] = &[
     "document",

@@ -26,7 +26,7 @@ pub struct Lead<'a> {
     pub cosine: Option<f32>,
     /// The cosine of the query with the end of the path.
     pub path_similarity: f32,
-    /// It may hold what comes first, so its text is read wherever it stands: it defines a name that is asked for, or has the
+    /// It may hold what comes first, so its text is read wherever it is: it defines a name that is asked for, or has the
     /// words of a phrase.
     pub is_sought: bool,
     /// How many of the query's words are names that its document defines.

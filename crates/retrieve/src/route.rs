@@ -38,7 +38,7 @@ impl Routed {
     }
 }
 
-/// Chooses the index. An explicit choice always stands. `auto` is text unless the filters target code or
+/// Chooses the index. An explicit choice always counts. `auto` is text unless the filters target code or
 /// the query is written like code.
 ///
 /// That default alone would hide the code of a repository from every question in plain words, so [`crate::search`] looks
@@ -61,7 +61,7 @@ pub fn route(text: &str, choice: IndexChoice, filter: &Filter) -> Routed {
 const KEYWORDS: &[&str] =
     &["func", "class", "package", "import", "return", "if", "for", "while", "switch", "case"];
 
-/// Code if a keyword stands beside brackets, or if any two of the five signs appear: a keyword, brackets, a
+/// Code if a keyword is beside brackets, or if any two of the five signs appear: a keyword, brackets, a
 /// fence of three backticks, a backtick, a file extension at the end of a word.
 fn is_code_like(text: &str) -> bool {
     let text = text.to_lowercase();

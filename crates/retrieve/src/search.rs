@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use index::Snapshot;
 use index::tokens::name_token;
+use index::{Snapshot, StoredChunk};
 use model::{ErrorCode, Failure, Hit, IndexKind, IndexUsed, ProviderError, Query, Stop};
 
 use crate::breakdown::Breakdown;
@@ -111,6 +111,7 @@ pub fn search(
     stop.check()?;
     let in_code = kinds.iter().zip(&leads).any(|(kind, leads)| *kind == IndexKind::Code && !leads.is_empty());
     let most_held = leads.iter().map(|leads| leads.held).fold(0.0_f32, f32::max);
+    let nearness = leads.iter().map(|leads| leads.asked_cosine).fold(0.0_f32, f32::max);
     let best_cosine = leads.iter().map(|leads| leads.best_cosine).fold(0.0_f32, f32::max);
     let scale = |leads: &Leads<'_>| Scale {
         lexical: if most_held > 0.0 { leads.held / most_held } else { 1.0 },
@@ -132,6 +133,9 @@ pub fn search(
         rank(&parsed, &terms, candidates, &|kind| balance.factor(kind), filter.prefix(), weights);
     require(&mut ranked, &parsed, required);
     let index_used = settle(routed, balance, &mut ranked, weights);
+    if nearness < NEAR {
+        lower_chance_hits(&parsed, &matcher, &mut ranked);
+    }
     let stage = options.rerank.as_ref();
     let rerank_error = stage.and_then(|stage| rerank(&mut ranked, &parsed, &operators.text, stage));
     stop.check()?;
@@ -269,6 +273,43 @@ fn settle(routed: Routed, balance: Balance, ranked: &mut Vec<Scored>, weights: &
 
 /// The share of a query's words, by their rarity, that is most of them.
 const MOST_WORDS: f32 = 0.5;
+
+/// Scores are relative to the best hit. Where a long query, such as a pasted error, meets only a stray word of it and nothing
+/// is near in meaning, the best hit is no answer: the scores then say what share of the query it holds. The order stays.
+fn lower_chance_hits(parsed: &Parsed, matcher: &Matcher, ranked: &mut [Scored]) {
+    let content = parsed.content_terms();
+    if content.len() < LONG_QUERY {
+        return;
+    }
+    let all: f32 = content.iter().map(|term| term.weight).sum();
+    let held = |scored: &Scored| {
+        let Breakdown { definition, verbatim, .. } = scored.breakdown;
+        if definition > 0.0 || verbatim > 0.0 {
+            return 1.0;
+        }
+        let StoredChunk { rel_path, heading, kind, text, .. } = &scored.chunk;
+        let beside = matcher.find(&format!("{rel_path} {}", heading.words_beside(*kind, text)));
+        let mut terms: Vec<usize> = scored.places.iter().chain(&beside).map(|found| found.term).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms.iter().map(|term| content[*term].weight).sum::<f32>() / all
+    };
+    let most = ranked.iter().map(held).fold(0.0, f32::max);
+    if most < FEW_WORDS {
+        for scored in ranked {
+            scored.score *= most;
+        }
+    }
+}
+
+/// The cosine from which on a passage may say what is asked in other words.
+const NEAR: f32 = 0.6;
+
+/// Words from which on a query says enough to see that a hit holds hardly any of it.
+const LONG_QUERY: usize = 5;
+
+/// The share of a query's words below which a hit holds them by chance.
+const FEW_WORDS: f32 = 0.25;
 
 /// Hits beyond those that were ranked by their texts, for callers that want so many: in the order in which they would have
 /// been read.

@@ -5,7 +5,7 @@ use crate::matcher::{Matcher, WordMatch};
 /// A piece of a chunk's text, never more than was asked for, never empty for a chunk that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
-    /// Whole lines where they fit, just as they stand in the chunk.
+    /// Whole lines where they fit, just as they are in the chunk.
     pub text: String,
     /// The line of the chunk it starts at, from 0.
     pub line: usize,

@@ -7,7 +7,7 @@ use model::{Definition, ErrorCode, Failure, Outline, ReferenceKind, ScopeKind, S
 /// Characters of a line shown as evidence.
 const EVIDENCE_CHARS: usize = 160;
 
-/// A name as somebody asks for it: `run`, `Service.run`, `service::Service::run()`.
+/// A name as a query writes it: `run`, `Service.run`, `service::Service::run()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolName {
     /// With dots.

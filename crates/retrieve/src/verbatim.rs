@@ -1,6 +1,6 @@
-//! What of a query stands in a text word for word: quoted phrases, numbers such as `CVE-2025-31337`, pasted messages.
+//! What of a query occurs in a text word for word: quoted phrases, numbers such as `CVE-2025-31337`, pasted messages.
 //!
-//! Words are compared, whatever stands between them: a message that a source breaks over two strings is still the
+//! Words are compared, whatever is between them: a message that a source breaks over two strings is still the
 //! message.
 
 use std::collections::HashMap;
@@ -60,12 +60,12 @@ impl Verbatim {
         Verbatim { quoted, joined, message }
     }
 
-    /// Everything that must stand together, for who looks for it.
+    /// Everything that must occur together, for the search for candidates.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = &Vec<String>> {
         self.quoted.iter().chain(&self.joined)
     }
 
-    /// How much of it stands in the text. `covered` is the share of the query's words that do: below half of them there is
+    /// How much of it occurs in the text. `covered` is the share of the query's words that do: below half of them there is
     /// no message to look for.
     pub(crate) fn occurrence_in(&self, text: &str, covered: f32, weight_of: WeightOf<'_>) -> Occurrence {
         let seeks_message = !self.message.is_empty() && covered >= 0.5;
@@ -180,7 +180,7 @@ fn each_word(text: &str, each: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Whether a text holds the letters of a name, whatever stands around or between them: `HTTPConnectionPool` and
+/// Whether a text holds the letters of a name, whatever is around or between them: `HTTPConnectionPool` and
 /// `connection_pool` hold `ConnectionPool`.
 pub(crate) fn holds_name(text: &str, name: &str) -> bool {
     let wanted: Vec<char> = letters(name).collect();

@@ -101,13 +101,13 @@ weights! {
     /// The file as a whole is about the query: several of its chunks are candidates. More than this favours long files. Mean
     /// over the packages: none 0.879, 0.3 0.892, 0.5 0.896, 0.7 0.894.
     coherence = 0.5;
-    /// The query's words stand in one chunk rather than spread over many: a chunk with all of them beats one
+    /// The query's words occur in one chunk rather than spread over many: a chunk with all of them beats one
     /// that repeats the rarest. Small, because long chunks hold many words by chance.
     coverage = 0.3;
     /// It defines a name that the query asks for: more than all of the above together are worth. Mean over the packages: none
     /// 0.893, 1.0 to 8.0 0.896.
     definition = 4.0;
-    /// The query, or what it quotes, stands in it word for word.
+    /// The query, or what it quotes, occurs in it word for word.
     verbatim = 3.0;
     /// How much the place counts among several that come first by the two above.
     place_of_first = 0.3;

@@ -441,3 +441,34 @@ pub fn printed(all: &[Vec<String>]) -> Vec<u8> {
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\'', "&apos;")
 }
+
+/// A message with a text and attached files.
+pub fn mail(subject: &str, text: &str, attached: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = format!(
+        "Subject: {subject}\r\nFrom: Ann <ann@example.org>\r\nContent-Type: multipart/mixed; boundary=PART\r\n\r\n\
+         --PART\r\nContent-Type: text/plain\r\n\r\n{text}\r\n"
+    );
+    for (name, bytes) in attached {
+        out.push_str(&format!(
+            "--PART\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=\"{name}\"\r\n\
+             Content-Transfer-Encoding: base64\r\n\r\n{}\r\n",
+            base64(bytes)
+        ));
+    }
+    out.push_str("--PART--\r\n");
+    out.into_bytes()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for three in bytes.chunks(3) {
+        let word =
+            three.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let six = (word >> (18 - 6 * digit)) & 63;
+            out.push(if digit <= three.len() { char::from(DIGITS[six as usize]) } else { '=' });
+        }
+    }
+    out
+}

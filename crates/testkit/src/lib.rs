@@ -12,7 +12,9 @@ mod embedder;
 mod folder;
 mod hanging;
 mod http;
+pub mod injections;
 pub mod measure;
+mod packages;
 mod process;
 mod program;
 mod random;
@@ -21,6 +23,7 @@ pub mod scenario;
 mod scripted;
 mod semble;
 mod server;
+pub mod standins;
 mod stdio;
 mod tree;
 
@@ -29,6 +32,7 @@ pub use embedder::{Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited
 pub use folder::Folder;
 pub use hanging::HangingFiles;
 pub use http::{Connection, Request, Response};
+pub use packages::{fetched_package, fetched_packages};
 pub use process::{DEADLINE, Finished, Process};
 pub use program::Program;
 pub use random::Random;

@@ -78,9 +78,12 @@ impl Program {
                 command.env_remove(&name);
             }
         }
-        // Nothing of the caller's own configuration counts; what a test trusts is remembered beside its root.
+        // Nothing of the caller's own configuration, programs and extras counts; what a test trusts is remembered beside
+        // its root.
         if let Some(beside) = self.root.parent() {
             command.env("XDG_CONFIG_HOME", beside.join(".dir2mcp-test-config"));
+            command.env("XDG_DATA_HOME", beside.join(".dir2mcp-test-data"));
+            command.env("PATH", beside.join(".dir2mcp-test-bin"));
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.args(args);

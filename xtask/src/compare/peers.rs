@@ -56,6 +56,25 @@ pub(super) struct Answer {
     pub text: String,
 }
 
+/// A program that is started anew for each question.
+struct ProcessEach {
+    site: Site,
+    search: fn(&Site, &str) -> Command,
+    /// The files of what it printed in answer to a question, best first.
+    files: fn(&Site, &str, &str) -> Vec<String>,
+}
+
+impl Session for ProcessEach {
+    fn ask(&mut self, question: &str) -> Result<Answer, String> {
+        let text = printed(&mut (self.search)(&self.site, question))?;
+        Ok(Answer { files: (self.files)(&self.site, question, &text), text })
+    }
+
+    fn resident(&self) -> Option<u64> {
+        None
+    }
+}
+
 /// Installs what is missing, by package name. The first one is dir2mcp.
 pub(super) fn install(binary: &Path) -> Result<Vec<Box<dyn Peer>>, String> {
     let modules = tools::npm(

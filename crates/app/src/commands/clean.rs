@@ -30,7 +30,7 @@ const KEYS: &str = "secret.env";
 const OWN_FOLDERS: [&str; 2] = [".dir2mcp", ".repo_mcp"];
 
 /// What our files are called in a state directory of another name.
-const OWN_FILES: [&str; 22] = [
+const OWN_FILES: [&str; 25] = [
     "root.json",
     "meta.sqlite",
     "meta.sqlite-wal",
@@ -49,6 +49,9 @@ const OWN_FILES: [&str; 22] = [
     ".dir2mcp.yaml.snapshot",
     "locks",
     "audit.jsonl",
+    "costs.jsonl",
+    "costs.new",
+    "command",
     "refreshed.json",
     "indexed.json",
     "roots",

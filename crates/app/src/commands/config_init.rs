@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::capabilities::{Capabilities, key_of};
 use crate::cli::Cli;
+use crate::commands::model_questions;
 use crate::config::keys::{Key, KeySpec};
-use crate::config::settings::{AudioMode, Listen, ModelProvider, SecretProvider, SttProvider};
+use crate::config::settings::{AudioMode, Listen, ProviderChoice, SecretProvider};
 use crate::config::value::ConfigValue;
 use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, preflight, render};
 use crate::exit::Exit;
+use crate::local_servers::{self, LocalServer};
 use crate::print::prompt::{Prompter, Terminal, is_interactive};
 use crate::print::{self, safe};
 use crate::secrets::{Secret, SecretName};
@@ -31,8 +34,13 @@ const QUESTIONS: [Key; 3] = [Key::ServerListen, Key::IngestGitignore, Key::Inges
 pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
     let loaded = config::load(cli)?;
     let path = loaded.settings.config_file.clone().unwrap_or_else(|| loaded.settings.root.join(FILE_NAME));
-    let answers =
-        if is_interactive(&loaded.settings.output) { wizard(&loaded, &mut Terminal)? } else { Vec::new() };
+    let answers = if is_interactive(&loaded.settings.output) {
+        let found = wire::capabilities(&loaded)?;
+        let servers = local_servers::find(&loaded.environment);
+        wizard(&loaded, &found, &servers, &mut Terminal)?
+    } else {
+        Vec::new()
+    };
     let written = write(&path, &answers)?;
     let text = files::read(&path).map_err(|error| Exit::config(error.to_string()))?.text;
     config::trust_written(&loaded, &path, &text)?;
@@ -57,19 +65,20 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
 
 /// Runs the preflight checks, and on a terminal asks for a key that is missing. To be called before anything
 /// is bound or indexed.
-pub(crate) fn ensure_ready(loaded: &mut Loaded) -> Result<(), Exit> {
+pub(crate) fn ensure_ready(loaded: &mut Loaded) -> Result<Capabilities, Exit> {
     loop {
-        let settings = loaded.settings.clone();
-        match preflight::preflight(loaded, &|doc_type| wire::holds(&settings, doc_type)) {
+        let found = wire::capabilities(loaded)?;
+        let settings = &loaded.settings;
+        match preflight::preflight(loaded, &found, &|doc_type| wire::holds(settings, doc_type)) {
             Ok(warnings) => {
                 loaded.warnings.extend(warnings);
-                return Ok(());
+                return Ok(found);
             }
-            Err(ConfigError::MissingSecret { name, needed_by })
+            Err(ConfigError::MissingSecret { name, needed_by, instead })
                 if is_interactive(&loaded.settings.output) =>
             {
-                if !supply(loaded, name, &needed_by, &mut Terminal)? {
-                    return Err(ConfigError::MissingSecret { name, needed_by }.into());
+                if !supply(loaded, name, &needed_by, instead.as_deref(), &mut Terminal)? {
+                    return Err(ConfigError::MissingSecret { name, needed_by, instead }.into());
                 }
             }
             Err(error) => return Err(error.into()),
@@ -84,7 +93,7 @@ enum Written {
     Unchanged,
 }
 
-type Answers = Vec<(Key, ConfigValue)>;
+pub(super) type Answers = Vec<(Key, ConfigValue)>;
 
 /// Writes the template, or the answers into what is there. The former text stays beside it as `.bak`.
 fn write(path: &Path, answers: &Answers) -> Result<Written, Exit> {
@@ -111,7 +120,12 @@ fn write(path: &Path, answers: &Answers) -> Result<Written, Exit> {
 }
 
 /// Asks, and keeps the keys that were typed.
-fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit> {
+fn wizard(
+    loaded: &Loaded,
+    found: &Capabilities,
+    servers: &[LocalServer],
+    prompter: &mut dyn Prompter,
+) -> Result<Answers, Exit> {
     prompter.say(&format!(
         "Set-up for {}. Enter keeps the value in brackets.\n\n",
         safe(&loaded.settings.root.to_string_lossy())
@@ -122,7 +136,8 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
             answers.push((key, value));
         }
     }
-    let needed = needed_keys(loaded);
+    answers.extend(model_questions::ask(loaded, found, servers, prompter)?);
+    let needed = needed_keys(loaded, found, &answers);
     prompter.say(match needed.is_empty() {
         true => "\nNo key is needed: nothing in this configuration uses one.\n",
         false => "\nThis configuration names services that need a key. It is not shown while you type.\n",
@@ -152,27 +167,39 @@ fn wizard(loaded: &Loaded, prompter: &mut dyn Prompter) -> Result<Answers, Exit>
     Ok(answers)
 }
 
-/// The keys that what is configured would use, with the names of their services.
-fn needed_keys(loaded: &Loaded) -> Vec<(SecretName, &'static str)> {
-    let (models, values) = (&loaded.settings.models, &loaded.values);
-    let ocr = [(Key::IngestPdfMode, "ocr"), (Key::IngestImagesMode, "ocr_on")]
-        .into_iter()
-        .any(|(key, on)| values.is_explicit(key) && values.text(key) == on);
-    let mistral = models.embed == ModelProvider::Mistral
-        || models.ocr == ModelProvider::Mistral
-        || (ocr && models.ocr != ModelProvider::Builtin);
+/// The keys that what is configured or was answered would use, with the names of their services.
+fn needed_keys(loaded: &Loaded, found: &Capabilities, answers: &Answers) -> Vec<(SecretName, &'static str)> {
+    let values = &loaded.values;
+    let answer = |key: Key| answers.iter().rev().find(|(of, _)| *of == key).map(|(_, value)| value);
+    let is_on = |key: Key, on: &str| values.is_explicit(key) && values.text(key) == on;
+    let reads = is_on(Key::IngestPdfMode, "ocr") || is_on(Key::IngestImagesMode, "ocr_on");
     let transcribes =
         values.is_explicit(Key::IngestAudioMode) && loaded.settings.ingest.audio == AudioMode::On;
-    let mistral = mistral || (transcribes && models.stt == SttProvider::Mistral);
-    let elevenlabs = transcribes && models.stt == SttProvider::Elevenlabs;
-    [
-        (SecretName::MistralApiKey, "Mistral", mistral),
-        (SecretName::ElevenlabsApiKey, "ElevenLabs", elevenlabs),
-    ]
-    .into_iter()
-    .filter(|(.., needed)| *needed)
-    .map(|(name, service, _)| (name, service))
-    .collect()
+    let own_openai = answer(Key::OpenaiBaseUrl).is_some() || loaded.settings.models.openai.is_own_server;
+    let mut needed = Vec::new();
+    for assignment in found.all() {
+        let named = match answer(key_of(assignment.capability)) {
+            Some(ConfigValue::Text(text)) => text.as_str(),
+            _ if assignment.is_named => assignment.provider.as_str(),
+            // What was switched on, and nothing here can do: Mistral is whom the specification asks first.
+            _ if assignment.provider == ProviderChoice::Off => match assignment.capability {
+                model::Capability::Ocr if reads => "mistral",
+                model::Capability::Stt if transcribes => "mistral",
+                _ => continue,
+            },
+            _ => continue,
+        };
+        needed.push(match named {
+            "mistral" => (SecretName::MistralApiKey, "Mistral"),
+            "elevenlabs" => (SecretName::ElevenlabsApiKey, "ElevenLabs"),
+            "openai" if !own_openai => (SecretName::OpenaiApiKey, "OpenAI"),
+            "cohere" if !loaded.settings.models.cohere.is_own_server => (SecretName::CohereApiKey, "Cohere"),
+            _ => continue,
+        });
+    }
+    needed.sort();
+    needed.dedup();
+    needed
 }
 
 /// Asks for one value until it makes sense. No answer, no change.
@@ -207,10 +234,12 @@ fn supply(
     loaded: &Loaded,
     name: SecretName,
     needed_by: &str,
+    instead: Option<&str>,
     prompter: &mut dyn Prompter,
 ) -> Result<bool, Exit> {
+    let instead = instead.map_or(String::new(), |instead| format!("{instead}\n"));
     prompter.say(&format!(
-        "{} needs {}. It is not shown while you type.\n",
+        "{} needs {}. It is not shown while you type.\n{instead}",
         safe(needed_by),
         name.variable()
     ))?;
@@ -289,6 +318,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
+    use crate::capabilities::Machine;
     use crate::config::error::Problems;
     use crate::config::tests::load_in;
     use crate::config::yaml;
@@ -330,10 +360,61 @@ mod tests {
     fn without_a_service_no_key_is_asked_for() {
         let dir = tempfile::tempdir().unwrap();
         let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
-        let mut script = Script::new(&["", "n", ""]);
-        let answers = wizard(&loaded, &mut script).unwrap();
+        let mut script = Script::new(&["", "n", "", ""]);
+        let answers = ask_all(&loaded, &[], &mut script).unwrap();
         assert_eq!(answers, [(Key::IngestGitignore, ConfigValue::Bool(false))]);
         assert!(script.answers.is_empty() && script.said.contains("No key is needed"), "{}", script.said);
+    }
+
+    /// The wizard on a machine with nothing but the program.
+    fn ask_all(loaded: &Loaded, servers: &[LocalServer], script: &mut Script) -> Result<Answers, Exit> {
+        let found = Capabilities::resolve(loaded, Machine::default()).unwrap();
+        wizard(loaded, &found, servers, script)
+    }
+
+    #[test]
+    fn a_service_is_offered_and_its_key_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
+        let mut script = Script::new(&["", "", "", "somebody", "mistral", "canary-key"]);
+        let answers = ask_all(&loaded, &[], &mut script).unwrap();
+        let chosen = |key| answers.iter().find(|(of, _)| *of == key).map(|(_, value)| value.clone());
+        for key in [Key::EmbedProvider, Key::ChatProvider, Key::OcrProvider, Key::SttProvider] {
+            assert_eq!(chosen(key), Some(ConfigValue::Text("mistral".into())), "{key:?}");
+        }
+        assert!(
+            !script.said.contains("canary") && script.said.contains("Mistral key, MISTRAL_API_KEY [none]")
+        );
+        assert!(loaded.secrets.get(SecretName::MistralApiKey).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_server_on_this_machine_is_offered_and_used_only_after_a_yes() {
+        let dir = tempfile::tempdir().unwrap();
+        let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
+        let server = LocalServer {
+            name: "Ollama",
+            base_url: "http://127.0.0.1:1/v1".into(),
+            models: vec!["nomic-embed-text".into(), "llama3.2".into()],
+        };
+        let servers = [server];
+        let mut no = Script::new(&["", "", "", "n", "", ""]);
+        assert_eq!(ask_all(&loaded, &servers, &mut no).unwrap(), []);
+        assert!(no.said.contains("Ollama answers at http://127.0.0.1:1/v1"), "{}", no.said);
+        let mut yes = Script::new(&["", "", "", "y", "", "y"]);
+        let answers = ask_all(&loaded, &servers, &mut yes).unwrap();
+        let text = |text: &str| ConfigValue::Text(text.into());
+        assert_eq!(
+            answers,
+            [
+                (Key::OpenaiBaseUrl, text("http://127.0.0.1:1/v1")),
+                (Key::OpenaiChatModel, text("llama3.2")),
+                (Key::ChatProvider, text("openai")),
+                (Key::OpenaiEmbedModel, text("nomic-embed-text")),
+                (Key::EmbedProvider, text("openai")),
+            ]
+        );
+        assert!(yes.said.contains("No key is needed"), "{}", yes.said);
     }
 
     fn effective(text: &str, key: Key) -> ConfigValue {
@@ -350,8 +431,8 @@ mod tests {
         let path = dir.path().join(FILE_NAME);
         std::fs::write(&path, MISTRAL).unwrap();
         let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
-        let mut script = Script::new(&["nowhere", "127.0.0.1:8087", "y", "lots", "50", "canary-key"]);
-        let answers = wizard(&loaded, &mut script).unwrap();
+        let mut script = Script::new(&["nowhere", "127.0.0.1:8087", "y", "lots", "50", "", "canary-key"]);
+        let answers = ask_all(&loaded, &[], &mut script).unwrap();
         assert!(script.answers.is_empty() && !script.said.contains("canary"), "{}", script.said);
         assert!(
             script.said.contains("MISTRAL_API_KEY is in ")
@@ -376,8 +457,8 @@ mod tests {
         std::fs::write(dir.path().join(FILE_NAME), MISTRAL).unwrap();
         let bin = fake_tool(dir.path(), "");
         let loaded = load_in(dir.path(), &["config", "init"], &[("PATH", bin.to_str().unwrap())]).unwrap();
-        let mut script = Script::new(&["", "", "", "canary-key", "somewhere", ""]);
-        let answers = wizard(&loaded, &mut script).unwrap();
+        let mut script = Script::new(&["", "", "", "", "canary-key", "somewhere", ""]);
+        let answers = ask_all(&loaded, &[], &mut script).unwrap();
         assert_eq!(answers, [(Key::SecretsProvider, ConfigValue::Text("keychain".into()))]);
         assert_eq!(std::fs::read_to_string(dir.path().join("tool.log.input")).unwrap(), "canary-key");
         assert!(!dir.path().join(".dir2mcp").exists());
@@ -411,7 +492,7 @@ mod tests {
     fn an_aborted_wizard_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let loaded = load_in(dir.path(), &["config", "init"], &[]).unwrap();
-        assert!(wizard(&loaded, &mut Script::new(&["127.0.0.1:2"])).is_err());
+        assert!(ask_all(&loaded, &[], &mut Script::new(&["127.0.0.1:2"])).is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
@@ -421,10 +502,10 @@ mod tests {
         let loaded = load_in(dir.path(), &["up"], &[]).unwrap();
         let name = SecretName::MistralApiKey;
         let mut script = Script::new(&["canary-key", "session"]);
-        assert!(supply(&loaded, name, "embed.provider: mistral", &mut script).unwrap());
+        assert!(supply(&loaded, name, "embed.provider: mistral", None, &mut script).unwrap());
         assert_eq!(loaded.secrets.get(name).unwrap().unwrap().source.word(), "session");
         assert!(script.said.starts_with("embed.provider: mistral needs MISTRAL_API_KEY."));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        assert!(!supply(&loaded, name, "x", &mut Script::new(&[" "])).unwrap());
+        assert!(!supply(&loaded, name, "x", None, &mut Script::new(&[" "])).unwrap());
     }
 }

@@ -17,7 +17,8 @@ pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
     for warning in &loaded.warnings {
         reporter.warn(warning);
     }
-    let workspace = wire::open_roots(&loaded.settings)?;
+    reporter.services(loaded);
+    let workspace = wire::open_roots(loaded)?;
     for (path, why) in workspace.away() {
         reporter.warn(&format!("the root {} is not indexed: {why}", path.display()));
     }

@@ -1,11 +1,12 @@
 //! `dir2mcp open`: what `dir2mcp.open_file` shows of a file, with line numbers and colours on a terminal.
 
 use clap::Args;
+use model::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::tools;
 use crate::config::Loaded;
-use crate::exit::Exit;
+use crate::exit::{Exit, ExitCode};
 use crate::print::style::{self, Ink};
 use crate::print::{self, highlight, safe, safe_text};
 use crate::wire;
@@ -22,14 +23,23 @@ pub(crate) struct OpenArgs {
 }
 
 pub(crate) fn run(loaded: &Loaded, args: &OpenArgs) -> Result<(), Exit> {
-    let engine = wire::open_engine(&loaded.settings)?;
     let whole = FilePlace { path: bare(&args.place).to_owned(), span: Map::new() };
     let place = parse(&args.place);
     let mut arguments = place.arguments(args.max_chars);
     // A file may be called `a:12`.
     if place.path != whole.path && loaded.settings.root.join(&whole.path).exists() {
         arguments = whole.arguments(args.max_chars);
+    } else if let Some((path, range)) = mistaken_range(&whole.path)
+        && !loaded.settings.root.join(&whole.path).exists()
+    {
+        return Err(Exit::new(
+            ExitCode::Generic,
+            ErrorCode::InvalidRange.as_str(),
+            format!("\"{}\" is not a range of lines", safe(range)),
+        )
+        .hint(format!("Lines count from 1: {0}:12 for one, {0}:3-9 for several.", safe(path))));
     }
+    let engine = wire::open_engine(loaded)?;
     let result = tools::call(loaded, engine, "dir2mcp.open_file", arguments)?;
     if loaded.settings.output.json {
         return Ok(print::out_json(&result.structured)?);
@@ -135,6 +145,15 @@ fn lines_of(text: &str) -> Option<(u64, u64)> {
     }
 }
 
+/// The path and the rest of `a.md:0`, `a.md:1-` or `a.md:9-3`, which is meant as lines but does not name any.
+fn mistaken_range(text: &str) -> Option<(&str, &str)> {
+    let (path, range) = text.rsplit_once(':')?;
+    let is_like_lines = range.contains(|c: char| c.is_ascii_digit())
+        && range.chars().all(|c| c.is_ascii_digit() || matches!(c, 'L' | '-' | ',' | '.' | ':'));
+    let names_lines = lines_of(range).is_some_and(|(start, end)| start <= end);
+    (!path.is_empty() && is_like_lines && !names_lines).then_some((path, range))
+}
+
 /// `mm:ss` in milliseconds.
 fn milliseconds(text: &str) -> Option<u64> {
     let (minutes, seconds) = text.split_once(':')?;
@@ -165,5 +184,22 @@ mod tests {
         assert_eq!(of("[m.vtt@t=00:30-61:01]"), "m.vtt {\"start_ms\":30000,\"end_ms\":3661000}");
         assert_eq!(of("notes: today.md"), "notes: today.md {}");
         assert_eq!(of("a.rs:0"), "a.rs:0 {}");
+    }
+
+    #[test]
+    fn ranges_that_name_no_lines() {
+        for (text, range) in [
+            ("a.md:0", "0"),
+            ("a.md:1-", "1-"),
+            ("a.md:-5", "-5"),
+            ("a.md:9-3", "9-3"),
+            ("a.md:1,5", "1,5"),
+            ("a.md:L0-L2", "L0-L2"),
+        ] {
+            assert_eq!(mistaken_range(text), Some(("a.md", range)), "{text}");
+        }
+        for text in ["a.md", "a.md:3", "a.md:3-9", "a.md:3:7", "notes: today.md", "a:b.md"] {
+            assert_eq!(mistaken_range(text), None, "{text}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::{print, wire};
 
 pub(crate) fn outline(loaded: &Loaded, args: &OutlineArgs) -> Result<(), Exit> {
-    let engine = wire::open_engine(&loaded.settings)?;
+    let engine = wire::open_engine(loaded)?;
     let call = Call::cli("repo.outline");
     let view = &loaded.settings.repo.view;
     let structure = runtime()?.block_on(engine.outline(&call, view, args.path.clone()))?;

@@ -5,12 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use engine::Corpus;
+use model::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::cli::{Cli, RootsArgs, RootsChange};
 use crate::config::keys::{Key, KeySpec};
-use crate::config::{self, ConfigError, FILE_NAME, Loaded, edit, files, value};
-use crate::exit::Exit;
+use crate::config::{self, FILE_NAME, Loaded, edit, files, value};
+use crate::exit::{Exit, ExitCode};
 use crate::print::{self, safe};
 use crate::workspace::{self, FoundRoot, RootPlace};
 
@@ -84,7 +85,11 @@ fn documents(corpus: &Corpus) -> u64 {
 }
 
 fn add(loaded: &Loaded, path: &Path) -> Result<(), Exit> {
-    let root = files::open_root(path).map_err(|error| ConfigError::Root { path: path.into(), error })?;
+    let root = files::open_root(path).map_err(|error| {
+        let message = format!("{} cannot be added: {error}", safe(&path.to_string_lossy()));
+        Exit::new(ExitCode::RootInaccessible, ErrorCode::RootInaccessible.as_str(), message)
+            .hint("Name a folder that is there and that you may read.")
+    })?;
     let settings = &loaded.settings;
     if root == settings.root || settings.workspace.roots.contains(&root) {
         return said(loaded, "is a root already", &root);

@@ -7,6 +7,7 @@ use engine::{Call, Corpus, EngineError, IndexError, ListRequest, ListedFile};
 use model::DocStatus;
 use serde_json::json;
 
+use super::costs;
 use crate::cli::StatusArgs;
 use crate::config::Loaded;
 use crate::exit::Exit;
@@ -65,7 +66,7 @@ fn saved_corpus(loaded: &Loaded) -> Result<Option<(&'static str, Corpus)>, Exit>
     if let Some(corpus) = engine::read_corpus(&loaded.settings.state_dir) {
         return Ok(Some(("corpus_json", corpus)));
     }
-    match wire::open_engine_for_reading(&loaded.settings) {
+    match wire::open_engine_for_reading(loaded) {
         Ok(engine) => Ok(Some(("meta_sqlite", engine.corpus().map_err(EngineError::from)?))),
         Err(EngineError::Index(IndexError::Missing { .. })) => Ok(None),
         Err(error) => Err(error.into()),
@@ -96,15 +97,17 @@ fn summary(loaded: &Loaded, corpus: &Corpus, running: Option<&SavedConnection>) 
         ("Indexing:", format!("{} ({})", look.paint(ink, indexing), corpus.indexing.mode)),
         ("Documents:", if counts.is_empty() { "none".to_owned() } else { counts.join(" ") }),
     ];
+    let paid = costs::today_line(settings).map(|paid| ("Paid:", format!("{paid} today (dir2mcp costs)")));
     let rows: String = rows
-        .iter()
+        .into_iter()
+        .chain(paid)
         .map(|(name, value)| format!("{} {value}\n", look.paint(Ink::Heading, &format!("{name:<10}"))))
         .collect();
     format!("{rows}{}{}", summary_line(&corpus.indexing), progress_line(&corpus.indexing))
 }
 
 fn list(loaded: &Loaded, args: &StatusArgs) -> Result<Vec<ListedFile>, Exit> {
-    let engine = wire::open_engine_for_reading(&loaded.settings)?;
+    let engine = wire::open_engine_for_reading(loaded)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut files = Vec::new();
     loop {

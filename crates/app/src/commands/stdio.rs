@@ -32,8 +32,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         return serve_without_roots(settings);
     }
     wire::claim_state(settings)?;
-    policy::confine(&wire::confinement(settings));
-    let workspace = wire::open_roots(settings)?;
+    policy::confine(&wire::confinement(loaded));
+    let workspace = wire::open_roots(loaded)?;
     for (path, why) in workspace.away() {
         warn(&format!("the root {} is not served: {why}", path.display()));
     }

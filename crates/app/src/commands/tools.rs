@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use contracts::{CallContext, Contract, ProgressSink, Registry, ToolNames, ToolResult, failure_sentence};
 use engine::{Engine, Workspace};
-use model::{Caller, IndexMode, Query};
+use model::{Caller, Failure, IndexMode, Query};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ pub(super) fn current_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
     for warning in &loaded.warnings {
         print::warn(warning);
     }
-    let engine = wire::open_engine(&loaded.settings)?;
+    let engine = wire::open_engine(loaded)?;
     bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
     Ok(engine)
 }
@@ -82,5 +82,18 @@ pub(super) fn call_following(
         bring_up_to_date(&engine, IndexMode::Incremental, &reporter)?;
         result = ask()?;
     }
-    result.map_err(|failure| Exit::new(ExitCode::Generic, failure.code.as_str(), failure_sentence(&failure)))
+    result.map_err(|failure| {
+        let failure = in_a_shell(failure);
+        Exit::new(ExitCode::Generic, failure.code.as_str(), failure_sentence(&failure))
+    })
+}
+
+/// A hint that means a tool names the command that does the same.
+fn in_a_shell(failure: Failure) -> Failure {
+    match failure.hint.as_deref() {
+        Some(policy::LIST_FILES_HINT) => {
+            failure.hint("`dir2mcp status --files` lists those that are searchable.")
+        }
+        _ => failure,
+    }
 }

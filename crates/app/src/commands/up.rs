@@ -43,8 +43,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     // Looking up a name reads files of the system, which the confined process cannot.
     let addresses = dir2mcp_http::resolve(&settings.server.listen.to_string())?;
     // Before the first thread: a thread that already runs would stay free.
-    let confined = policy::confine(&wire::confinement(settings));
-    let workspace = wire::open_roots(settings)?;
+    let confined = policy::confine(&wire::confinement(loaded));
+    let workspace = wire::open_roots(loaded)?;
     let engine = Arc::clone(&workspace.engines()[0]);
     // A config file that came with a folder may name them; the user who starts the server should see what it serves.
     if workspace.engines().len() > 1 {
@@ -83,6 +83,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
             "version": env!("CARGO_PKG_VERSION"),
             "confinement": confined.to_string(),
         }));
+        reporter.services(loaded);
         reporter.connection(&connection);
         reporter.next_step("Next: run `dir2mcp connect` in another terminal to connect a client (Ctrl+C stops the server).");
         if let Some(holder) = held_by {

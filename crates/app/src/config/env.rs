@@ -37,7 +37,7 @@ impl Environment {
         Environment { shell: shell.collect(), dotenv: BTreeMap::new() }.with_dotenv(cwd)
     }
 
-    fn with_dotenv(mut self, cwd: &Path) -> Result<Environment, ConfigError> {
+    pub(super) fn with_dotenv(mut self, cwd: &Path) -> Result<Environment, ConfigError> {
         for name in [".env.local", ".env"] {
             let path = cwd.join(name);
             // Python projects like to call a folder `.env`, and some password managers put a pipe there.
@@ -74,6 +74,15 @@ impl Environment {
         let base = folder("XDG_CONFIG_HOME")
             .filter(|path| path.is_absolute())
             .or_else(|| folder("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".config")))?;
+        Some(base.join("dir2mcp"))
+    }
+
+    /// Where programs keep data for the user, if the shell says where its home is.
+    pub(crate) fn data_dir(&self) -> Option<PathBuf> {
+        let folder = |name: &str| self.get(name).map(|variable| PathBuf::from(variable.value));
+        let base = folder("XDG_DATA_HOME").filter(|path| path.is_absolute()).or_else(|| {
+            folder("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".local/share"))
+        })?;
         Some(base.join("dir2mcp"))
     }
 
@@ -312,7 +321,16 @@ mod tests {
         let (mut problems, mut warnings) = (Problems::default(), Vec::new());
         let layer = environment.layer(Path::new("/"), &mut problems, &mut warnings);
         let set: Vec<Key> = layer.iter().map(|setting| setting.key).collect();
-        assert_eq!(set, [Key::MistralApiKey, Key::SttMistralApiKey, Key::SttElevenlabsApiKey]);
+        assert_eq!(
+            set,
+            [
+                Key::MistralApiKey,
+                Key::OpenaiApiKey,
+                Key::CohereApiKey,
+                Key::SttMistralApiKey,
+                Key::SttElevenlabsApiKey
+            ]
+        );
         assert!(problems.messages().is_empty());
         let said = |name: &str| warnings.iter().any(|warning| warning.starts_with(&format!("{name} in ")));
         for (spec, name) in names() {

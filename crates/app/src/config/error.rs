@@ -14,7 +14,12 @@ pub(crate) enum ConfigError {
     Invalid(Problems),
     /// A capability was asked for that needs this secret, and no source has it.
     #[error("Missing {}", name.variable())]
-    MissingSecret { name: SecretName, needed_by: String },
+    MissingSecret {
+        name: SecretName,
+        needed_by: String,
+        /// What would do without the secret, where something would.
+        instead: Option<String>,
+    },
     /// Found files ask for more than they may.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Untrusted(Vec<Untrusted>),

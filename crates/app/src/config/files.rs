@@ -50,7 +50,10 @@ pub(crate) fn read(path: &Path) -> io::Result<SmallFile> {
 pub(crate) fn read_if_present(path: &Path) -> io::Result<Option<SmallFile>> {
     match read(path) {
         Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // What is to be its folder may be a file; whoever needs the folder says so.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

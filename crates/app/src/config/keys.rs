@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use contracts::repo::RESPONSE_LIMITS as LIMITS;
+use providers::{cohere, elevenlabs, openai};
 
 use super::reach::Reach;
 
@@ -162,23 +163,87 @@ keys! {
     MistralApiKey "mistral.api_key": Secret, Preset::Empty, Reference, env "MISTRAL_API_KEY";
     /// Base URL of the Mistral API.
     MistralBaseUrl "mistral.base_url": Text, Preset::Text("https://api.mistral.ai"), Change, env "MISTRAL_BASE_URL";
-    /// Chat model that writes answers.
+    /// Mistral chat model that writes answers.
     MistralChatModel "mistral.chat_model": Text, Preset::Text("mistral-small-2506"), Change,
         env "DIR2MCP_CHAT_MODEL", flag "--chat-model";
-    /// Embedding model for text.
+    /// Mistral embedding model for text.
     MistralEmbedTextModel "mistral.embed_text_model": Text, Preset::Text("mistral-embed"), Change,
         env "DIR2MCP_EMBED_MODEL_TEXT", flag "--embed-model-text";
-    /// Embedding model for code.
+    /// Mistral embedding model for code.
     MistralEmbedCodeModel "mistral.embed_code_model": Text, Preset::Text("codestral-embed"), Change,
         env "DIR2MCP_EMBED_MODEL_CODE", flag "--embed-model-code";
-    /// OCR model for PDFs and images.
+    /// Mistral OCR model for PDFs and images.
     MistralOcrModel "mistral.ocr_model": Text, Preset::Text("mistral-ocr-latest"), Change;
 
-    /// Embedding provider (auto = built-in).
-    EmbedProvider "embed.provider": Choice(&["auto", "builtin", "mistral"]), Preset::Text("auto"), Ranked(&[&["builtin"], &["auto"], &["mistral"]]);
+    /// Key for the OpenAI API, or for another server that speaks it. A server of your own may need none.
+    OpenaiApiKey "openai.api_key": Secret, Preset::Empty, Reference, env "OPENAI_API_KEY";
+    /// Base URL of the OpenAI API, or of a server that speaks it, such as http://127.0.0.1:11434/v1 for Ollama.
+    OpenaiBaseUrl "openai.base_url": Text, Preset::Text(openai::BASE_URL), Change, env "OPENAI_BASE_URL";
+    /// Chat model that writes answers.
+    OpenaiChatModel "openai.chat_model": Text, Preset::Text(openai::CHAT_MODEL), Change;
+    /// Embedding model for text and code.
+    OpenaiEmbedModel "openai.embed_model": Text, Preset::Text(openai::EMBED_MODEL), Change;
+    /// Numbers in a vector of openai.embed_model; 0 means what the model is known for.
+    OpenaiEmbedDimensions "openai.embed_dimensions": Int { min: 0, max: 16_384 }, Preset::Int(0), Never;
+    /// Transcription model.
+    OpenaiSttModel "openai.stt_model": Text, Preset::Text(openai::STT_MODEL), Change;
+    /// Model that reads answers aloud.
+    OpenaiTtsModel "openai.tts_model": Text, Preset::Text(openai::TTS_MODEL), Change;
+    /// Voice of openai.tts_model.
+    OpenaiTtsVoice "openai.tts_voice": Text, Preset::Text(openai::VOICE), Change;
 
-    /// OCR provider for PDFs and images (auto = built-in).
-    OcrProvider "ocr.provider": Choice(&["auto", "builtin", "mistral"]), Preset::Text("auto"), Ranked(&[&["builtin"], &["auto"], &["mistral"]]);
+    /// Key for the Cohere API, or for another server that speaks it.
+    CohereApiKey "cohere.api_key": Secret, Preset::Empty, Reference, env "COHERE_API_KEY";
+    /// Base URL of the Cohere API, or of a server that speaks it.
+    CohereBaseUrl "cohere.base_url": Text, Preset::Text(cohere::BASE_URL), Change, env "COHERE_BASE_URL";
+    /// Model that compares passages with the question.
+    CohereRerankModel "cohere.rerank_model": Text, Preset::Text(cohere::RERANK_MODEL), Change;
+    /// How the server wants to be asked: Cohere's v2, v1 as llama.cpp and Jina have it, or tei (text-embeddings-inference).
+    CohereRerankApi "cohere.rerank_api": Choice(&["v2", "v1", "tei"]), Preset::Text("v2"), Change;
+
+    /// A name for what these programs compute. Change it when their results change, so that files are read again.
+    CommandModel "command.model": Text, Preset::Text("command"), Never;
+    /// How long one run of a program may take.
+    CommandTimeout "command.timeout": Duration, Preset::Text("60s"), Never;
+    /// Program, and its arguments, that turns texts into vectors (embed.provider: command).
+    CommandEmbed "command.embed": List, Preset::List(&[]), Change;
+    /// Numbers in a vector of command.embed.
+    CommandEmbedDimensions "command.embed_dimensions": Int { min: 0, max: 16_384 }, Preset::Int(0), Never;
+    /// Program, and its arguments, that reads the text in a picture; `{file}` stands for the picture's file (ocr.provider: command).
+    CommandOcr "command.ocr": List, Preset::List(&[]), Change;
+    /// Program, and its arguments, that transcribes a recording; `{file}` stands for its file (stt.provider: command).
+    CommandStt "command.stt": List, Preset::List(&[]), Change;
+
+    /// Hosts that providers may be reached at. If empty, the hosts of the base URLs above.
+    ProvidersAllowedHosts "providers.allowed_hosts": List, Preset::List(&[]), Change;
+
+    /// Folder of the local models that `dir2mcp extras` fetched [default: dir2mcp/extras in the user's data directory].
+    ExtrasDir "extras.dir": Path, Preset::Text(""), Change;
+
+    /// Paid requests per day, over all providers; 0 means no limit. Beyond it providers pause until the next day (UTC).
+    LimitsSpendCallsPerDay "limits.spend.calls_per_day": Int { min: 0, max: 1_000_000_000 }, Preset::Int(0), LargerOrZero;
+    /// Paid pages of OCR per day; 0 means no limit.
+    LimitsSpendPagesPerDay "limits.spend.pages_per_day": Int { min: 0, max: 1_000_000_000 }, Preset::Int(0), LargerOrZero;
+
+    /// Who makes the vectors. auto: mistral or openai if there is a key, else the built-in table.
+    EmbedProvider "embed.provider": Choice(&["auto", "builtin", "mistral", "openai", "command"]), Preset::Text("auto"),
+        Ranked(&[&["builtin"], &["auto"], &["mistral", "openai", "command"]]);
+
+    /// Who writes answers. auto: mistral or openai if there is a key, else builtin, which quotes the sentences that answer.
+    ChatProvider "chat.provider": Choice(&["auto", "builtin", "mistral", "openai"]), Preset::Text("auto"),
+        Ranked(&[&["builtin"], &["auto"], &["mistral", "openai"]]);
+
+    /// Who reads the text in images and scanned pages. auto: mistral if there is a key, else Tesseract, else the ocr extra.
+    OcrProvider "ocr.provider": Choice(&["auto", "off", "local", "tesseract", "mistral", "command"]), Preset::Text("auto"),
+        Ranked(&[&["off"], &["local", "tesseract"], &["auto"], &["mistral", "command"]]);
+    /// Languages for Tesseract, as it names them, such as eng+deu [default: those that are installed].
+    OcrLanguage "ocr.language": Text, Preset::Text(""), Never;
+    /// The Tesseract program [default: found on the PATH].
+    OcrTesseractPath "ocr.tesseract_path": Path, Preset::Text(""), Change;
+
+    /// Who puts passages in order once more. auto: cohere if there is a key, else the rerank extra, else off.
+    RerankProvider "rerank.provider": Choice(&["auto", "off", "local", "cohere"]), Preset::Text("auto"),
+        Ranked(&[&["off"], &["local"], &["auto"], &["cohere"]]);
 
     /// Write an answer from the passages found; if false, `ask` only lists them.
     RagGenerateAnswer "rag.generate_answer": Bool, Preset::Bool(true), Never;
@@ -234,8 +299,11 @@ keys! {
     ChunkingTranscriptOverlapMs "chunking.transcript.overlap_ms": Int { min: 0, max: 1_800_000 },
         Preset::Int(5000), Never;
 
-    /// Transcription provider.
-    SttProvider "stt.provider": Choice(&["mistral", "elevenlabs"]), Preset::Text("mistral"), Change;
+    /// Who transcribes recordings. auto: mistral, elevenlabs or openai if there is a key, else the speech extra.
+    SttProvider "stt.provider": Choice(&["auto", "off", "local", "mistral", "elevenlabs", "openai", "command"]),
+        Preset::Text("auto"), Ranked(&[&["off"], &["local"], &["auto"], &["mistral", "elevenlabs", "openai", "command"]]);
+    /// Language of the recordings, as ISO 639-1, such as en; empty lets the model find out.
+    SttLanguage "stt.language": Text, Preset::Text(""), Never;
     /// Key for Mistral transcription, if different from mistral.api_key.
     SttMistralApiKey "stt.mistral.api_key": Secret, Preset::Empty, Reference;
     /// Mistral transcription model.
@@ -252,7 +320,12 @@ keys! {
     /// Request timestamps, which citations into audio need.
     SttElevenlabsTimestamps "stt.elevenlabs.timestamps": Bool, Preset::Bool(true), Never;
 
-    /// Voice that reads answers aloud.
+    /// Who reads answers aloud. auto: elevenlabs or openai if there is a key, else local (the program espeak-ng), else off.
+    TtsProvider "tts.provider": Choice(&["auto", "off", "local", "elevenlabs", "openai"]), Preset::Text("auto"),
+        Ranked(&[&["off"], &["local"], &["auto"], &["elevenlabs", "openai"]]);
+    /// ElevenLabs model that reads answers aloud.
+    TtsElevenlabsModel "tts.elevenlabs.model": Text, Preset::Text(elevenlabs::TTS_MODEL), Change;
+    /// ElevenLabs voice that reads answers aloud.
     TtsElevenlabsVoiceId "tts.elevenlabs.voice_id": Text, Preset::Text("JBFqnCBsd6RMkjVDRZzb"), Change,
         env "ELEVENLABS_VOICE_ID";
 

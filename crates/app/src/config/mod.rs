@@ -34,6 +34,7 @@ pub(crate) use settings::Settings;
 
 use engine::Weights;
 
+use crate::capabilities::{Capabilities, Machine};
 use crate::cli::{Cli, Command, ConfigCommand, Global, UpArgs};
 use crate::print::{prompt, safe};
 use crate::secrets::SecretSources;
@@ -59,6 +60,8 @@ pub(crate) struct Loaded {
     pub values: Values,
     pub secrets: SecretSources,
     pub environment: Environment,
+    /// Who embeds, reads, transcribes and answers; what is built in until the preflight has found out.
+    pub capabilities: Capabilities,
     /// All that the config file sets counts with the user's agreement: it was named, is trusted, widens nothing or is
     /// not there yet. What is written into it is then trusted, too.
     pub is_agreed: bool,
@@ -224,14 +227,18 @@ fn load_from(
         _ => root,
     };
     let given = path_option(global.state_dir.as_deref(), "DIR2MCP_STATE_DIR", &environment);
+    let usual = root.join(".dir2mcp");
+    let is_given = given.is_some();
     let state_dir = match given {
         Some(path) => files::resolved(&cwd.join(path)),
         None if repo_alone => match values.text(Key::RepoDataDir) {
             "" => root.join(".repo_mcp"),
             data_dir => data_dir.into(),
         },
-        None => root.join(".dir2mcp"),
+        None => usual.clone(),
     };
+    // The usual directory and one that was named are for all tools; another one belongs to the repository tools.
+    let repo_apart = repo_alone && (is_given || state_dir == usual);
     if state_dir == root {
         let message = "--state-dir: the state directory cannot be the root directory itself";
         problems.push(Problem { place: None, message: message.into() });
@@ -250,6 +257,7 @@ fn load_from(
         output: output(global),
         weights: weights(&global.weight, &mut problems),
         repo_alone,
+        repo_apart,
         roots_missing,
         repo_sound,
         force_insecure: up_args(command).is_some_and(|args| args.force_insecure),
@@ -265,7 +273,8 @@ fn load_from(
                 .into(),
         );
     }
-    Ok(Loaded { settings, values, secrets, environment, is_agreed, untrusted, warnings })
+    let capabilities = Capabilities::builtin(Machine::default());
+    Ok(Loaded { settings, values, secrets, environment, capabilities, is_agreed, untrusted, warnings })
 }
 
 /// Whether the repository tools take part in this command.
@@ -404,6 +413,13 @@ pub(crate) mod tests {
         load_from(&cli.global, &cli.command, Environment::of(env), dir, Doubt::Refuse)
     }
 
+    /// The same with the dotenv files of the folder.
+    pub(crate) fn load_with_dotenv(dir: &Path, arguments: &[&str]) -> Result<Loaded, ConfigError> {
+        let cli = Cli::try_parse_from(["dir2mcp", "--trust-config"].iter().chain(arguments)).unwrap();
+        let environment = Environment::of(&[]).with_dotenv(dir)?;
+        load_from(&cli.global, &cli.command, environment, dir, Doubt::Refuse)
+    }
+
     fn messages(result: Result<Loaded, ConfigError>) -> String {
         result.map(|_| ()).unwrap_err().to_string()
     }
@@ -469,9 +485,13 @@ pub(crate) mod tests {
         assert_eq!(loaded.settings.rag.k_default, 10);
         let patterns = &loaded.settings.security.secret_patterns;
         assert!(!patterns.builtin && patterns.custom.len() == 5);
-        preflight::preflight(&loaded, &|_| false).unwrap();
+        let preflight = |loaded: &Loaded, present: bool| {
+            let found = Capabilities::resolve(loaded, Machine::default()).unwrap();
+            preflight::preflight(loaded, &found, &|_| present)
+        };
+        preflight(&loaded, true).unwrap();
         let without = load_in(dir.path(), &["up"], &[]).unwrap();
-        assert_eq!(preflight::preflight(&without, &|_| false).unwrap(), [""; 0]);
-        assert!(matches!(preflight::preflight(&without, &|_| true), Err(ConfigError::MissingSecret { .. })));
+        assert_eq!(preflight(&without, false).unwrap(), [""; 0]);
+        assert!(matches!(preflight(&without, true), Err(ConfigError::MissingSecret { .. })));
     }
 }

@@ -31,7 +31,8 @@ pub(crate) enum Reach {
     Ranked(&'static [&'static [&'static str]]),
     /// Every address does but a free port of this machine's own loopback.
     Address,
-    /// A reference to a variable other than the provider's own does: it would be sent to the provider.
+    /// A key that is written out does, since a service is used once its key is there; and so does a reference to a
+    /// variable other than the provider's own, which would be sent to the provider.
     Reference,
 }
 
@@ -53,7 +54,7 @@ impl Reach {
                 groups.join(" < ")
             }
             Reach::Address => "all but port 0 of loopback".into(),
-            Reach::Reference => "a reference to another variable".into(),
+            Reach::Reference => "a key, or a reference to another variable".into(),
         }
     }
 
@@ -62,7 +63,11 @@ impl Reach {
         let old = base.value(spec.key);
         match (self, old, new) {
             (_, old, new) if old == new => false,
-            (Reach::Never | Reach::Reference, ..) => false,
+            (Reach::Never, ..) => false,
+            // References are looked at where the variables are known.
+            (Reach::Reference, _, ConfigValue::Secret(secret)) => {
+                secret.as_ref().is_some_and(|secret| secret.variable.is_none())
+            }
             (Reach::Larger, ConfigValue::Int(old), ConfigValue::Int(new)) => new > old,
             (Reach::Larger, ConfigValue::Sizes(old), ConfigValue::Sizes(new)) => new
                 .iter()
@@ -140,6 +145,10 @@ mod tests {
             (Key::SecurityPathExcludes, None, "**/private/**", "!**/dist/**"),
             (Key::SecurityAuthMode, Some("file"), "auto", "none"),
             (Key::EmbedProvider, None, "builtin", "mistral"),
+            (Key::OcrProvider, None, "tesseract", "command"),
+            (Key::LimitsSpendCallsPerDay, Some("10"), "9", "0"),
+            (Key::LimitsSpendCallsPerDay, None, "9", "x"),
+            (Key::MistralApiKey, None, "", "written-out"),
             (Key::IngestPdfMode, None, "auto", "x"),
             (Key::ServerListen, None, "localhost:0", "127.0.0.1:8080"),
             (Key::ServerListen, None, "[::1]:0", "0.0.0.0:0"),

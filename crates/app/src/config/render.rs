@@ -362,7 +362,7 @@ pub(crate) fn scalar(text: &str) -> String {
 fn origin_text(loaded: &Loaded, spec: &KeySpec) -> String {
     if let Some(found) = shown_secret(loaded, spec.key) {
         return match found.source {
-            SecretSource::Env { name } => format!("env {name}"),
+            SecretSource::Env { name, .. } => format!("env {name}"),
             SecretSource::Keychain => "keychain".into(),
             SecretSource::File { path } => format!("file {}", path.to_string_lossy()),
             SecretSource::Session => "session".into(),
@@ -377,6 +377,8 @@ fn shown_secret(loaded: &Loaded, key: Key) -> Option<FoundSecret> {
         Key::MistralApiKey => SecretName::MistralApiKey,
         Key::SttMistralApiKey => SecretName::MistralSttApiKey,
         Key::SttElevenlabsApiKey => SecretName::ElevenlabsApiKey,
+        Key::OpenaiApiKey => SecretName::OpenaiApiKey,
+        Key::CohereApiKey => SecretName::CohereApiKey,
         _ => return None,
     };
     loaded.secrets.get(name).ok().flatten()
@@ -387,6 +389,8 @@ pub(super) fn reference(key: Key) -> Option<&'static str> {
     match key {
         Key::MistralApiKey | Key::SttMistralApiKey => Some("MISTRAL_API_KEY"),
         Key::SttElevenlabsApiKey => Some("ELEVENLABS_API_KEY"),
+        Key::OpenaiApiKey => Some("OPENAI_API_KEY"),
+        Key::CohereApiKey => Some("COHERE_API_KEY"),
         _ => None,
     }
 }
@@ -508,7 +512,8 @@ mod tests {
         let text = snapshot(&loaded, &TokenSource::SecretToken { path: "/s/secret.token".into() });
         assert!(!text.contains("canary"), "{text}");
         assert!(text.ends_with(
-            "secret_sources:\n  MISTRAL_API_KEY: env\n  ELEVENLABS_API_KEY: file\n  DIR2MCP_AUTH_TOKEN: file\n"
+            "secret_sources:\n  MISTRAL_API_KEY: env\n  ELEVENLABS_API_KEY: file\n  OPENAI_API_KEY: unset\n  \
+             COHERE_API_KEY: unset\n  DIR2MCP_AUTH_TOKEN: file\n"
         ));
         crate::config::files::prepare_state_dir(&loaded.settings.state_dir).unwrap();
         write_snapshot(&loaded, &TokenSource::None).unwrap();

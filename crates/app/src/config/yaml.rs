@@ -456,7 +456,7 @@ mod tests {
             ]
         );
         assert!(read.problems[3].starts_with(
-            "/r/.dir2mcp.yaml:6: unknown key \"frobnicate\"; known here: version, mistral, embed"
+            "/r/.dir2mcp.yaml:6: unknown key \"frobnicate\"; known here: version, mistral, openai"
         ));
         assert!(read.problems[4].contains("known here: generate_answer, k_default"));
     }

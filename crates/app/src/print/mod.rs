@@ -9,6 +9,7 @@ pub(crate) mod prompt;
 mod reach;
 pub(crate) mod report;
 pub(crate) mod safe;
+pub(crate) mod services;
 pub(crate) mod style;
 
 use std::io::{self, Write};

@@ -13,7 +13,8 @@ use super::bar::{Bar, grouped};
 use super::connection::ConnectionNote;
 use super::events::{Events, Level};
 use super::style::{self, Ink};
-use super::{safe, tolerate_closed_pipe};
+use super::{safe, services, tolerate_closed_pipe};
+use crate::config::Loaded;
 use crate::config::settings::OutputSettings;
 
 pub(crate) struct Reporter {
@@ -73,6 +74,18 @@ impl Reporter {
             ReportForm::Quiet => {}
             ReportForm::Json(events) => events.emit(Level::Info, "index_loaded", data),
             ReportForm::Lines | ReportForm::Bar { .. } => self.print(&index_lines(state_dir, mode)),
+        }
+    }
+
+    /// Which services are used, where there are any.
+    pub(crate) fn services(&self, loaded: &Loaded) {
+        let Some(sentence) = services::sentence(loaded) else { return };
+        match &self.form {
+            ReportForm::Quiet => {}
+            ReportForm::Json(events) => events.emit(Level::Info, "services", services::event(loaded)),
+            ReportForm::Lines | ReportForm::Bar { .. } => {
+                self.print(&format!("{} {sentence}\n\n", style::out().paint(Ink::Heading, "Services:")));
+            }
         }
     }
 

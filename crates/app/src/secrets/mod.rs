@@ -55,14 +55,18 @@ pub(crate) enum SecretName {
     /// Where transcription has a key of its own.
     MistralSttApiKey,
     ElevenlabsApiKey,
+    OpenaiApiKey,
+    CohereApiKey,
     AuthToken,
 }
 
 impl SecretName {
-    pub(crate) const ALL: [SecretName; 4] = [
+    pub(crate) const ALL: [SecretName; 6] = [
         SecretName::MistralApiKey,
         SecretName::MistralSttApiKey,
         SecretName::ElevenlabsApiKey,
+        SecretName::OpenaiApiKey,
+        SecretName::CohereApiKey,
         SecretName::AuthToken,
     ];
 
@@ -71,6 +75,8 @@ impl SecretName {
         match self {
             SecretName::MistralApiKey | SecretName::MistralSttApiKey => "MISTRAL_API_KEY",
             SecretName::ElevenlabsApiKey => "ELEVENLABS_API_KEY",
+            SecretName::OpenaiApiKey => "OPENAI_API_KEY",
+            SecretName::CohereApiKey => "COHERE_API_KEY",
             SecretName::AuthToken => "DIR2MCP_AUTH_TOKEN",
         }
     }
@@ -81,6 +87,8 @@ impl SecretName {
             SecretName::MistralApiKey => &[Key::MistralApiKey],
             SecretName::MistralSttApiKey => &[Key::SttMistralApiKey, Key::MistralApiKey],
             SecretName::ElevenlabsApiKey => &[Key::SttElevenlabsApiKey],
+            SecretName::OpenaiApiKey => &[Key::OpenaiApiKey],
+            SecretName::CohereApiKey => &[Key::CohereApiKey],
             SecretName::AuthToken => &[],
         }
     }
@@ -89,9 +97,15 @@ impl SecretName {
 /// Where a secret was found. Safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SecretSource {
-    Env { name: String },
+    Env {
+        name: String,
+        /// It is in a dotenv file, which may have come with the folder.
+        dotenv: bool,
+    },
     Keychain,
-    File { path: PathBuf },
+    File {
+        path: PathBuf,
+    },
     Session,
 }
 
@@ -147,7 +161,8 @@ impl SecretSources {
                 _ => environment.get_key(name.variable()),
             };
             if let Some(variable) = variable {
-                let source = SecretSource::Env { name: name.variable().into() };
+                let source =
+                    SecretSource::Env { name: name.variable().into(), dotenv: variable.dotenv.is_some() };
                 given.insert(name, FoundSecret { secret: Secret::new(variable.value.trim()), source });
             }
             for key in name.keys().iter().rev() {
@@ -157,9 +172,13 @@ impl SecretSources {
                     (ValueOrigin::Env { name, .. }, _) => Some(name),
                     (_, variable) => variable.as_ref(),
                 };
+                let dotenv = match values.origin(*key) {
+                    ValueOrigin::Env { dotenv, .. } => dotenv.is_some(),
+                    _ => credential.variable.as_ref().is_some_and(|name| environment.get(name).is_none()),
+                };
                 match (variable, values.origin(*key)) {
                     (Some(variable), _) => {
-                        let source = SecretSource::Env { name: variable.clone() };
+                        let source = SecretSource::Env { name: variable.clone(), dotenv };
                         // A key of its own for transcription beats the general variable.
                         let found = FoundSecret { secret, source };
                         if *key == Key::SttMistralApiKey || !given.contains_key(&name) {
@@ -190,6 +209,10 @@ impl SecretSources {
         if let Some(found) = self.given.get(&name) {
             return Ok(Some(found.clone()));
         }
+        self.from_keychain(name)
+    }
+
+    fn from_keychain(&self, name: SecretName) -> Result<Option<FoundSecret>, SecretError> {
         let provider = self.settings.provider;
         if matches!(provider, SecretProvider::Auto | SecretProvider::Keychain)
             && let Some(keychain) = &self.keychain
@@ -212,6 +235,20 @@ impl SecretSources {
             SecretProvider::Keychain => self.get(name),
             _ if self.given.contains_key(&name) => Ok(self.given.get(&name).cloned()),
             _ => self.without_keychain(name),
+        }
+    }
+
+    /// The same, without keys of dotenv files: those may have come with the folder, so that they do not decide that its
+    /// texts are sent somewhere.
+    pub(crate) fn get_of_the_user(&self, name: SecretName) -> Result<Option<FoundSecret>, SecretError> {
+        match self.given.get(&name) {
+            Some(FoundSecret { source: SecretSource::Env { dotenv: true, .. }, .. }) => {
+                match self.settings.provider {
+                    SecretProvider::Keychain => self.from_keychain(name),
+                    _ => self.without_keychain(name),
+                }
+            }
+            _ => self.get_quickly(name),
         }
     }
 
@@ -261,7 +298,9 @@ impl SecretSources {
 
     /// The source of every secret, for the snapshot: `unset` where there is none.
     pub(crate) fn words(&self) -> Vec<(&'static str, &'static str)> {
-        [SecretName::MistralApiKey, SecretName::ElevenlabsApiKey, SecretName::AuthToken]
+        SecretName::ALL
+            .into_iter()
+            .filter(|name| *name != SecretName::MistralSttApiKey)
             .map(|name| {
                 let found = match name {
                     // Only where the configuration names the keychain is the token looked for there.
@@ -275,7 +314,7 @@ impl SecretSources {
                 };
                 (name.variable(), word)
             })
-            .to_vec()
+            .collect()
     }
 }
 
@@ -337,7 +376,10 @@ mod tests {
             &[("PATH", path), ("OTHER", "x")],
             "mistral: {api_key: '${OTHER}'}",
         );
-        assert_eq!(referenced.get(name).unwrap().unwrap().source, SecretSource::Env { name: "OTHER".into() });
+        assert_eq!(
+            referenced.get(name).unwrap().unwrap().source,
+            SecretSource::Env { name: "OTHER".into(), dotenv: false }
+        );
         let written = sources(&file, SecretProvider::File, &[], "mistral: {api_key: plain}");
         assert_eq!(get(&written), Some(("plain".into(), "file")));
 
@@ -369,7 +411,13 @@ mod tests {
         );
         assert_eq!(
             sources.words(),
-            [("MISTRAL_API_KEY", "env"), ("ELEVENLABS_API_KEY", "unset"), ("DIR2MCP_AUTH_TOKEN", "unset")]
+            [
+                ("MISTRAL_API_KEY", "env"),
+                ("ELEVENLABS_API_KEY", "unset"),
+                ("OPENAI_API_KEY", "unset"),
+                ("COHERE_API_KEY", "unset"),
+                ("DIR2MCP_AUTH_TOKEN", "unset")
+            ]
         );
     }
 }

@@ -168,6 +168,7 @@ fn d010_d036_d039_the_wizard_asks_and_never_echoes_a_key() {
     terminal.answer("ingest.gitignore [true]: ", "yes");
     terminal.answer("ingest.max_file_mb [20]: ", "far too many");
     terminal.answer("ingest.max_file_mb [20]: ", "50");
+    terminal.answer("Use a service: none, mistral or openai [as it is]: ", "");
     terminal.answer("MISTRAL_API_KEY [none]: ", "canary-0123456789");
     let screen = terminal.finish();
     assert!(!screen.contains("canary") && !screen.contains("ELEVENLABS"), "{screen}");

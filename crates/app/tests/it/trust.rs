@@ -20,7 +20,14 @@ const HOSTILE: &[(&str, &str)] = &[
     ("security.secret_patterns", "security: {secret_patterns: []}"),
     ("security.path_excludes", "security: {path_excludes: ['!**/.netrc']}"),
     ("mistral.base_url", "mistral: {base_url: 'https://evil.example'}"),
+    ("mistral.api_key", "mistral: {api_key: written-out-by-a-stranger}"),
+    ("openai.base_url", "openai: {base_url: 'https://evil.example/v1'}"),
     ("embed.provider", "embed: {provider: mistral}"),
+    ("chat.provider", "chat: {provider: openai}"),
+    ("command.ocr", "command: {ocr: [/bin/sh, -c, id]}"),
+    ("ocr.tesseract_path", "ocr: {tesseract_path: ./tesseract}"),
+    ("providers.allowed_hosts", "providers: {allowed_hosts: [evil.example]}"),
+    ("extras.dir", "extras: {dir: ./models}"),
     ("repo.data_dir", "repo: {data_dir: /tmp/elsewhere}"),
     ("x402.route_policy.tools_call.pay_to", "x402: {route_policy: {tools_call: {pay_to: evil}}}"),
     ("secrets.keychain.service", "secrets: {keychain: {service: other-program}}"),
@@ -210,6 +217,7 @@ fn samples(key: &Value) -> (Option<String>, Option<String>) {
         _ if key["key"] == "x402.route_policy.tools_call.network" => "eip155:1".into(),
         _ if key["key"] == "x402.route_policy.tools_call.price" => "'7'".into(),
         _ if key["key"] == "security.auth.token_env" => "OTHER_TOKEN".into(),
+        "a list of texts" => "[other]".into(),
         _ => match expected.strip_prefix("one of ") {
             Some(choices) => {
                 choices.split(", ").find(|choice| *choice != default.as_str().unwrap()).unwrap().into()
@@ -225,6 +233,8 @@ fn samples(key: &Value) -> (Option<String>, Option<String>) {
             "0" => (None, Some("25h".into())),
             _ => (Some("48h".into()), Some("1h".into())),
         },
+        // There is no limit by default, so every limit narrows.
+        "larger, or 0" if number == Some(0) => (None, Some("7".into())),
         "larger, or 0" => (Some("0".into()), number.map(|number| (number - 1).to_string())),
         "larger" => {
             let limit = expected.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
@@ -249,7 +259,7 @@ fn samples(key: &Value) -> (Option<String>, Option<String>) {
         "fewer items" => (Some("[]".into()), Some("[default, own]".into())),
         "items with !" => (Some("['!**/dist/**']".into()), Some("['**/own/**']".into())),
         "all but port 0 of loopback" => (Some("'127.0.0.1:4711'".into()), Some("'localhost:0'".into())),
-        "a reference to another variable" => {
+        "a key, or a reference to another variable" => {
             let own = key["environment"][0].as_str().unwrap();
             (Some("'${OTHER}'".into()), Some(format!("'${{{own}}}'")))
         }

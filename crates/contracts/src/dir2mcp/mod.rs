@@ -15,10 +15,6 @@ mod stats;
 mod transcribe;
 mod transcribe_and_ask;
 
-use std::sync::Arc;
-
-use engine::{AuditTrail, AuditWait};
-
 use crate::contract::{ContractSet, ServedRoots, Services};
 use crate::registry::ToolNames;
 use crate::tool::{ContractFrame, Tool};
@@ -50,9 +46,7 @@ impl ContractSet for Dir2mcp {
     fn tools(&self, services: &Services) -> Vec<Tool> {
         let Some(engine) = services.engine() else { return Vec::new() };
         let log = services.workspace.audit_log(engine.state_dir(), engine.redactor());
-        let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: true };
-        let frame =
-            ContractFrame { envelope: Arc::new(Bare), calls: Arc::clone(services.workspace.calls()), trail };
+        let frame = ContractFrame::new(services, log, Bare).naming_callers().naming_prices();
         vec![
             search::tool(&frame, engine, services.k_default),
             ask::tool(&frame, engine, services.k_default),

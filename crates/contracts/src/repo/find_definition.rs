@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::SymbolRequest;
 use model::{ErrorCode, Failure, PriceClass};
 use serde_json::{Value, json};
 
-use super::references::Arguments;
-use super::schema::{self, given, within};
+use super::references::request;
+use super::schema;
 use super::{RepoContext, incomplete, output};
-use crate::arguments::typed;
 use crate::tool::{Invocation, ToolOutput, ToolSpec};
 
 pub(super) const SPEC: ToolSpec = ToolSpec {
@@ -65,9 +63,8 @@ fn schema() -> Value {
 }
 
 pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
-    let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
-    let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
-    let request = SymbolRequest { symbol: symbol.clone(), path: given(path), limit };
+    let request = request(&context, invocation.arguments)?;
+    let symbol = request.symbol.clone();
     let found = context.engine.find_definition(&invocation.call, &context.config.view, request).await?;
     let definitions: Vec<Value> = found
         .definitions

@@ -18,7 +18,7 @@ mod status;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::{AuditLog, AuditTrail, AuditWait, Engine, FileView, Retrieval, Windows};
+use engine::{AuditLog, Engine, FileView, Retrieval, Windows};
 use model::{ErrorCode, Failure};
 
 use crate::contract::{ContractSet, ServedRoots, Services};
@@ -110,16 +110,8 @@ fn tools(services: &Services, engine: &Arc<Engine>) -> Vec<Tool> {
     let config = services.repo.clone();
     let limits = config.limits;
     let log = services.workspace.audit_log(&config.data_dir, engine.redactor());
-    let frame = ContractFrame {
-        envelope: Arc::new(RepoEnvelope { max_bytes: limits.max_total_bytes_per_response }),
-        calls: Arc::clone(services.workspace.calls()),
-        trail: AuditTrail {
-            log: Arc::clone(&log),
-            wait: AuditWait::Written,
-            names_caller: false,
-            names_price: false,
-        },
-    };
+    let envelope = RepoEnvelope { max_bytes: limits.max_total_bytes_per_response };
+    let frame = ContractFrame::new(services, Arc::clone(&log), envelope);
     let context = Arc::new(RepoContext { engine: Arc::clone(engine), config, limits, log });
     let tool = |spec, run| framed(&frame, &context, spec, run);
     vec![

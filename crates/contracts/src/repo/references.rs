@@ -57,17 +57,23 @@ fn schema() -> Value {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
-    pub(super) symbol: String,
-    pub(super) path: Option<String>,
+struct Arguments {
+    symbol: String,
+    path: Option<String>,
     #[serde(default, deserialize_with = "whole")]
-    pub(super) top_k: Option<u64>,
+    top_k: Option<u64>,
+}
+
+/// What is asked for, also by `repo.find_definition`.
+pub(super) fn request(context: &RepoContext, arguments: Value) -> Result<SymbolRequest, Failure> {
+    let Arguments { symbol, path, top_k } = typed(arguments)?;
+    let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
+    Ok(SymbolRequest { symbol, path: given(path), limit })
 }
 
 pub(super) async fn run(context: Arc<RepoContext>, invocation: Invocation) -> Result<ToolOutput, Failure> {
-    let Arguments { symbol, path, top_k } = typed(invocation.arguments)?;
-    let limit = within(top_k, context.limits.max_references, "top_k", "max_references")?;
-    let request = SymbolRequest { symbol: symbol.clone(), path: given(path), limit };
+    let request = request(&context, invocation.arguments)?;
+    let symbol = request.symbol.clone();
     let found = context.engine.references(&invocation.call, &context.config.view, request).await?;
     let references: Vec<Value> = found
         .references

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::{AuditLog, AuditTrail, AuditWait, Call, PreviewRules, Workspace};
+use engine::{AuditLog, Call, PreviewRules, Workspace};
 use futures::future::BoxFuture;
 use model::{ErrorCode, Failure};
 use policy::Redactor;
@@ -120,11 +120,9 @@ fn tools(services: &Services) -> Vec<Tool> {
         Some(dir) => workspace.audit_log(dir, &config.redactor),
         None => Arc::new(AuditLog::new(None, Arc::clone(&config.redactor))),
     };
-    let trail = AuditTrail { log, wait: AuditWait::Written, names_caller: true, names_price: false };
-    let calls = Arc::clone(workspace.calls());
     let context = Arc::new(SmartContext { workspace, limits: CallLimits::new(config.limits), config });
-    let frame =
-        ContractFrame { envelope: Arc::new(SmartEnvelope { context: Arc::clone(&context) }), calls, trail };
+    let envelope = SmartEnvelope { context: Arc::clone(&context) };
+    let frame = ContractFrame::new(services, log, envelope).naming_callers();
     let tool = |spec, run| framed(&frame, &context, spec, run);
     vec![
         tool(list_roots::SPEC, |context, invocation| Box::pin(list_roots::run(context, invocation))),

@@ -1,12 +1,13 @@
 //! Bringing the index up to date on request: what is counted, and whose turn it is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use engine::{Call, Engine, FileView, FolderRequest, Priority, Refreshed, Workspace};
-use model::ErrorCode;
+use engine::{Call, Engine, FileView, FolderRequest, IndexedFolder, Priority, Refreshed, Workspace};
+use model::{ErrorCode, IndexKind, LocalEmbedder};
 use testkit::Folder;
 
-use crate::world::{found, open};
+use crate::world::{Gate, NoMeaning, config, found, open};
 
 fn view() -> Arc<FileView> {
     Arc::new(FileView::new(vec![".md".into()], vec![], (1 << 20, 4 << 20), true).unwrap())
@@ -52,4 +53,66 @@ async fn a_folder_is_indexed_on_request() {
     assert_eq!((again.indexed, again.skipped), (0, 1));
     let missing = workspace.index_folder(&call, request("nowhere")).await.unwrap_err();
     assert_eq!(missing.code, ErrorCode::FileNotFound);
+}
+
+/// Holds indexing where the first vector is made.
+#[derive(Debug)]
+struct HeldEmbedder(Arc<Gate>);
+
+impl LocalEmbedder for HeldEmbedder {
+    fn model(&self, kind: IndexKind) -> &str {
+        NoMeaning.model(kind)
+    }
+
+    fn dimensions(&self, kind: IndexKind) -> usize {
+        NoMeaning.dimensions(kind)
+    }
+
+    fn embed(&self, kind: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        self.0.pass();
+        NoMeaning.embed(kind, texts)
+    }
+}
+
+#[tokio::test]
+async fn what_outlasts_a_call_is_counted_by_the_next_one() {
+    let folder = Folder::from("//- a.md\nThe lighthouse.\n//- b.md\nThe windmill.\n");
+    let keeper = Gate::closed();
+    let embedder = HeldEmbedder(Arc::clone(&keeper.gate));
+    let engine =
+        Engine::open(config(folder.path(), &folder.state()), model::Providers::only(embedder.into()))
+            .unwrap();
+    let workspace = Arc::new(Workspace::new(Arc::new(engine), Vec::new()));
+    let root = folder.path().to_string_lossy().into_owned();
+    let ask = || {
+        let (workspace, folder) = (Arc::clone(&workspace), root.clone());
+        async move {
+            let request = FolderRequest { folder, full: false, priority: Priority::Normal, report: None };
+            workspace.index_folder(&Call::cli("indexFolder"), request).await
+        }
+    };
+    let first = tokio::spawn(ask());
+    let keeper = tokio::task::spawn_blocking(move || {
+        keeper.wait();
+        keeper
+    });
+    let keeper = keeper.await.unwrap();
+    // The call's patience ends; the work does not.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let first = first.await.unwrap().unwrap();
+    tokio::time::resume();
+    assert!(first.is_running, "{first:?}");
+    assert_eq!(ask().await.unwrap_err().code, ErrorCode::Conflict, "it goes on");
+    keeper.open();
+    let next = loop {
+        match ask().await {
+            Err(failure) if failure.code == ErrorCode::Conflict => tokio::task::yield_now().await,
+            Ok(IndexedFolder { is_running: true, .. }) => {}
+            done => break done.unwrap(),
+        }
+    };
+    assert_eq!((next.indexed, next.skipped), (2, 0), "told now, since it was not told before");
+    let last = ask().await.unwrap();
+    assert_eq!((last.indexed, last.skipped), (0, 2));
 }

@@ -7,7 +7,7 @@ use crate::limits::Meter;
 use crate::sink::{Outcome, broken};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TarEntryKind {
     File,
     Directory,
     Link,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 pub(crate) struct TarEntry {
     /// As the archive has it, unchecked.
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TarEntryKind,
     pub(crate) size: u64,
 }
 
@@ -93,11 +93,11 @@ impl<R: Read> Tar<R> {
                 flag => {
                     let name = long_name.take().unwrap_or_else(|| own_name(&header));
                     let kind = match flag {
-                        b'5' => Kind::Directory,
-                        b'0' | 0 | b'7' if name.ends_with('/') => Kind::Directory,
-                        b'0' | 0 | b'7' => Kind::File,
-                        b'1' | b'2' => Kind::Link,
-                        _ => Kind::Special,
+                        b'5' => TarEntryKind::Directory,
+                        b'0' | 0 | b'7' if name.ends_with('/') => TarEntryKind::Directory,
+                        b'0' | 0 | b'7' => TarEntryKind::File,
+                        b'1' | b'2' => TarEntryKind::Link,
+                        _ => TarEntryKind::Special,
                     };
                     return Ok(Some(TarEntry { name, kind, size }));
                 }

@@ -1,12 +1,19 @@
-//! Mail: the headers that people know, the text, and the names of what is attached. One message or a box of them.
+//! Mail: the headers that people know, the text, and what is attached as far as it can be read. One message or a box of them.
+//!
+//! The text of an attachment follows that of its message, below a line with its name. Archives are listed by name only.
+
+use std::rc::Rc;
 
 use encoding_rs::Encoding;
 use model::Pointer;
 
 use crate::diagnostic::Diagnostic;
-use crate::formats::html;
+use crate::extraction::Unit;
+use crate::format::{Format, sniff};
+use crate::formats::{self, html};
+use crate::limits::Limit;
 use crate::raw_text::{Extracted, raw_text};
-use crate::sink::{Outcome, Sink};
+use crate::sink::{Halt, Outcome, Sink};
 
 pub(super) fn read(bytes: &[u8], sink: &mut Sink) -> Outcome {
     sink.parts = 1;
@@ -110,23 +117,70 @@ fn write_message(bytes: &[u8], out: &mut String, sink: &mut Sink) -> Outcome<Opt
             }
             out.push_str("\n\n");
         } else if let Some(name) = name {
-            out.push_str(&format!("Attachment: {name}\n"));
-            let readable = media.starts_with("text/") || media == "application/json";
-            if readable {
-                let text = charset(&headers.transfer(body), kind.charset.as_deref());
-                out.push_str(&text);
+            let content = headers.transfer(body);
+            if media.starts_with("text/") || media == "application/json" {
+                out.push_str(&format!("Attachment: {name}\n"));
+                out.push_str(&charset(&content, kind.charset.as_deref()));
                 out.push_str("\n\n");
-            } else {
-                sink.note(Diagnostic::Attachment { name });
+                continue;
+            }
+            match sniff(&name, &content) {
+                Some(Format::Eml) if part.depth < sink.meter.limits().max_depth => {
+                    out.push_str(&format!("Attachment: {name}\n"));
+                    let inner = content.into_owned().into();
+                    todo.push(Part { bytes: inner, depth: part.depth + 1, is_message: true });
+                }
+                format => write_attachment(&name, media, format, &content, out, sink),
             }
         }
     }
     Ok(subject)
 }
 
+/// Writes the text of an attached document; its name alone where it has no text that can be read here.
+fn write_attachment(
+    name: &str,
+    media: &str,
+    format: Option<Format>,
+    content: &[u8],
+    out: &mut String,
+    sink: &mut Sink,
+) {
+    let has_room = (out.len() as u64) < sink.meter.limits().max_output_chars;
+    let units = match format {
+        _ if !has_room => Vec::new(),
+        Some(format) if format.is_archive() || matches!(format, Format::Eml | Format::Mbox) => Vec::new(),
+        Some(format) => {
+            let mut inner = Sink::new(format, Rc::clone(&sink.meter));
+            // A damaged attachment costs itself only. Where the work or the time is used up, the next part notices.
+            let refused = matches!(
+                formats::reader(format)(content, &mut inner),
+                Err(Halt::Skip(_) | Halt::Limit(Limit::Ratio))
+            );
+            if refused { Vec::new() } else { inner.units }
+        }
+        None if media.starts_with("image/") => Vec::new(),
+        None => {
+            let text = text_of(content);
+            vec![Unit { pointer: Pointer::Document, title: None, text }]
+        }
+    };
+    let has_several = units.len() > 1;
+    let mut is_read = false;
+    for unit in units.iter().filter(|unit| !unit.text.trim().is_empty()) {
+        let place = if has_several { format!(", {}", unit.pointer) } else { String::new() };
+        out.push_str(&format!("Attachment: {name}{place}\n{}\n\n", unit.text));
+        is_read = true;
+    }
+    if !is_read {
+        out.push_str(&format!("Attachment: {name}\n"));
+        sink.note(Diagnostic::Attachment { name: name.to_owned() });
+    }
+}
+
 struct Headers(Vec<(String, String)>);
 
-struct Kind {
+struct ContentType {
     media: String,
     boundary: Option<String>,
     charset: Option<String>,
@@ -171,10 +225,10 @@ impl Headers {
         self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> ContentType {
         let value = self.get("Content-Type").unwrap_or_default();
         let media = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        Kind {
+        ContentType {
             media,
             boundary: parameter(&value, "boundary"),
             charset: parameter(&value, "charset"),
@@ -182,7 +236,7 @@ impl Headers {
         }
     }
 
-    fn file_name(&self, kind: &Kind) -> Option<String> {
+    fn file_name(&self, kind: &ContentType) -> Option<String> {
         let given = self.get("Content-Disposition").and_then(|value| parameter(&value, "filename"));
         given.or_else(|| kind.name.clone()).map(|name| decode_words(&name)).filter(|name| !name.is_empty())
     }

@@ -3,7 +3,7 @@
 use extract::{Diagnostic, Format};
 use model::SkipReason;
 
-use crate::build::{docx, docx_with, file, lines, odf, pptx, read, relations, xlsx, zip};
+use crate::build::{self, docx, docx_with, file, lines, odf, pptx, read, relations, xlsx, zip};
 
 #[test]
 fn word_sections_lists_tables_links_and_notes() {
@@ -179,6 +179,37 @@ fn web_pages() {
     );
     let old = b"<meta charset=windows-1251><p>\xCF\xF0\xE8\xE2\xE5\xF2";
     assert_eq!(lines(&read("a.htm", old)), ["section 1: Привет"]);
+}
+
+#[test]
+fn what_is_attached_to_mail_is_read() {
+    let inner = build::mail("Inner", "deepest", &[("deep.md", b"# Depth")]);
+    let archive = build::zip(&[build::file("a.txt", "zipped")]);
+    let eml = build::mail(
+        "Plans",
+        "See below.",
+        &[
+            ("plan.pdf", &build::text_pages(&["first page", "second page"])),
+            ("note.docx", &build::paragraphs(&["a paragraph"])),
+            ("script.py", b"def attached(): pass"),
+            ("inner.eml", &inner),
+            ("all.zip", &archive),
+            ("logo.png", b"\x89PNG\r\n\x1a\n\0\0"),
+            ("broken.docx", b"PK\x03\x04nonsense"),
+        ],
+    );
+    let extraction = read("a.eml", &eml);
+    assert_eq!(
+        lines(&extraction),
+        [
+            "message 1: Subject: Plans/From: Ann <ann@example.org>//See below.//Attachment: plan.pdf, page 1/first page//\
+          Attachment: plan.pdf, page 2/second page//Attachment: note.docx/a paragraph//\
+          Attachment: script.py/def attached(): pass//Attachment: inner.eml/Subject: Inner/From: Ann <ann@example.org>//\
+          deepest//Attachment: deep.md/# Depth//Attachment: all.zip/Attachment: logo.png/Attachment: broken.docx"
+        ]
+    );
+    let unread: Vec<String> = extraction.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(unread.len(), 3, "{unread:?}");
 }
 
 #[test]

@@ -70,7 +70,8 @@ impl Scan<'_> {
         let content = stream("", format!("q {} cm /I Do Q {}", self.place, self.more).as_bytes());
         let size = format!("/Type/XObject/Subtype/Image/Width {WIDTH}/Height {HEIGHT}");
         let image = stream(&format!("{size}{}", self.image), self.data);
-        let globals = stream("", self.globals.unwrap_or_default());
+        // Also a profile of three colours, for those who ask for one.
+        let globals = stream("/N 3", self.globals.unwrap_or_default());
         let page = format!(
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {WIDTH} {HEIGHT}]/Rotate {}/Resources<</XObject<</I 6 0 R>>/Font<</F 3 0 R>>>>/Contents 5 0 R>>",
             self.rotate

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::sealed::{self, Kind, Layer};
+use super::sealed::{self, CatalogFile, Layer};
 use super::{BUSY_TIMEOUT, FILE_NAME, PAGE_BYTES, immutable_uri, schema, unopenable};
 use crate::error::IndexError;
 
@@ -25,9 +25,9 @@ const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 pub(super) fn prepare(dir: &Path, root: &str) -> Result<(), IndexError> {
     let path = dir.join(FILE_NAME);
     match sealed::kind(&path).map_err(|error| IndexError::io(&path, error))? {
-        Kind::Nothing => create(dir, root),
-        Kind::Sealed => Ok(()),
-        Kind::Other => seal_older(dir),
+        CatalogFile::Nothing => create(dir, root),
+        CatalogFile::Sealed => Ok(()),
+        CatalogFile::Other => seal_older(dir),
     }
 }
 

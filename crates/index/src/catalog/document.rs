@@ -106,54 +106,39 @@ impl DocumentWriter<'_> {
                 ))
             })
             .optional()?;
-        let Some((doc_id, before)) = known else {
-            self.tx
-                .prepare_cached(
-                    "INSERT INTO documents (root_id, rel_path, source_type, doc_type, size_bytes, mtime_unix, \
-                     mtime_ns, inode, content_hash, status, reason_code, reason_json, deleted, generation) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13)",
-                )?
-                .execute(params![
-                    ROOT_ID,
-                    path,
-                    now.source_type,
-                    now.doc_type,
-                    *size as i64,
-                    seconds(*mtime_ns),
-                    mtime_ns,
-                    *inode as i64,
-                    now.content_hash,
-                    now.status,
-                    now.reason_code,
-                    now.reason_json,
-                    self.generation
-                ])?;
-            self.changed = true;
-            return Ok((self.tx.last_insert_rowid(), true));
-        };
-        let generation = (before != now).then_some(self.generation);
-        self.tx
+        let has_changed = known.as_ref().is_none_or(|(_, before)| *before != now);
+        let columns = params![
+            ROOT_ID,
+            path,
+            now.source_type,
+            now.doc_type,
+            *size as i64,
+            seconds(*mtime_ns),
+            mtime_ns,
+            *inode as i64,
+            now.content_hash,
+            now.status,
+            now.reason_code,
+            now.reason_json,
+            self.generation,
+            has_changed
+        ];
+        let doc_id = self
+            .tx
             .prepare_cached(
-                "UPDATE documents SET source_type = ?2, doc_type = ?3, size_bytes = ?4, mtime_unix = ?5, \
-                 mtime_ns = ?6, inode = ?7, content_hash = ?8, status = ?9, reason_code = ?10, reason_json = ?11, \
-                 deleted = 0, generation = coalesce(?12, generation) WHERE doc_id = ?1",
+                "INSERT INTO documents (root_id, rel_path, source_type, doc_type, size_bytes, mtime_unix, \
+                 mtime_ns, inode, content_hash, status, reason_code, reason_json, deleted, generation) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13) \
+                 ON CONFLICT (root_id, rel_path) DO UPDATE SET \
+                 source_type = excluded.source_type, doc_type = excluded.doc_type, \
+                 size_bytes = excluded.size_bytes, mtime_unix = excluded.mtime_unix, mtime_ns = excluded.mtime_ns, \
+                 inode = excluded.inode, content_hash = excluded.content_hash, status = excluded.status, \
+                 reason_code = excluded.reason_code, reason_json = excluded.reason_json, deleted = 0, \
+                 generation = iif(?14, excluded.generation, generation) RETURNING doc_id",
             )?
-            .execute(params![
-                doc_id,
-                now.source_type,
-                now.doc_type,
-                *size as i64,
-                seconds(*mtime_ns),
-                mtime_ns,
-                *inode as i64,
-                now.content_hash,
-                now.status,
-                now.reason_code,
-                now.reason_json,
-                generation
-            ])?;
-        self.changed |= generation.is_some();
-        Ok((doc_id, false))
+            .query_row(columns, |row| row.get(0))?;
+        self.changed |= has_changed;
+        Ok((doc_id, known.is_none()))
     }
 
     /// The file was written again with the same content.

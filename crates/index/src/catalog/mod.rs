@@ -160,7 +160,7 @@ impl Catalog {
             writer: None,
             readers: Mutex::default(),
             immutable: false,
-            sealed: kind == sealed::Kind::Sealed,
+            sealed: kind == sealed::CatalogFile::Sealed,
             format: schema::FORMAT_VERSION,
             generation: AtomicU64::new(0),
             content_generation: AtomicU64::new(0),

@@ -162,8 +162,8 @@ impl Catalog {
     }
 }
 
-/// Puts a text together again. What cannot be unpacked, or is not whole any more, is as good as not there: whoever asks can
-/// make it anew from the document.
+/// Puts a text together again. What cannot be unpacked, or is not whole any more, is as good as not there: the caller can
+/// make it again from the document.
 fn rebuilt(
     conn: &Connection,
     unpacker: &mut Unpacker,

@@ -45,7 +45,7 @@ pub(super) enum Layer {
 
 /// What is at the path of a catalog, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CatalogFile {
     Nothing,
     Sealed,
     /// A catalog of an older version, another program's file, or garbage.
@@ -74,20 +74,20 @@ pub(super) fn reserve(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "the files of the state directory are our own")]
-pub(super) fn kind(path: &Path) -> io::Result<Kind> {
+pub(super) fn kind(path: &Path) -> io::Result<CatalogFile> {
     let file = match std::fs::File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kind::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(CatalogFile::Nothing),
         other => other?,
     };
     let mut head = [0; RESERVED_AT + 1];
     match file.read_exact_at(&mut head, 0) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Ok(if file.metadata()?.len() == 0 { Kind::Nothing } else { Kind::Other });
+            return Ok(if file.metadata()?.len() == 0 { CatalogFile::Nothing } else { CatalogFile::Other });
         }
         other => other?,
     }
     let sealed = head.starts_with(b"SQLite format 3\0") && usize::from(head[RESERVED_AT]) == SEAL_BYTES;
-    Ok(if sealed { Kind::Sealed } else { Kind::Other })
+    Ok(if sealed { CatalogFile::Sealed } else { CatalogFile::Other })
 }
 
 /// Reads every page of the file and returns the number of the first that is damaged. It must not be written meanwhile.
@@ -305,7 +305,7 @@ mod tests {
             conn.execute("INSERT INTO t (text) VALUES (?1)", [format!("row {n} ").repeat(100)]).unwrap();
         }
         drop(conn);
-        assert_eq!(kind(&path).unwrap(), Kind::Sealed);
+        assert_eq!(kind(&path).unwrap(), CatalogFile::Sealed);
         assert_eq!(first_damaged(&path).unwrap(), None);
         let whole = std::fs::read(&path).unwrap();
         assert!(whole.len() > 8 * PAGE && whole.len().is_multiple_of(PAGE));
@@ -319,7 +319,7 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (step % 8);
             std::fs::write(&path, bytes).unwrap();
-            if kind(&path).unwrap() == Kind::Sealed {
+            if kind(&path).unwrap() == CatalogFile::Sealed {
                 assert_eq!(first_damaged(&path).unwrap(), Some((at / PAGE) as u64 + 1));
             }
             // The table is every page but the first, which is read whenever a database is opened.
@@ -349,12 +349,12 @@ mod tests {
         conn.pragma_update(None, "page_size", PAGE_BYTES).unwrap();
         conn.execute_batch("CREATE TABLE t (text TEXT); INSERT INTO t VALUES ('kept')").unwrap();
         drop(conn);
-        assert_eq!(kind(&old).unwrap(), Kind::Other);
+        assert_eq!(kind(&old).unwrap(), CatalogFile::Other);
         let conn = open(&old, OpenFlags::SQLITE_OPEN_READ_ONLY, Layer::Sealing).unwrap();
         reserve(&conn).unwrap();
         conn.execute("VACUUM INTO ?1", [new.to_str().unwrap()]).unwrap();
         drop(conn);
-        assert_eq!(kind(&new).unwrap(), Kind::Sealed);
+        assert_eq!(kind(&new).unwrap(), CatalogFile::Sealed);
         assert_eq!(first_damaged(&new).unwrap(), None);
         let conn = open(&new, OpenFlags::default(), Layer::Sealed).unwrap();
         let text: String = conn.query_row("SELECT text FROM t", [], |row| row.get(0)).unwrap();

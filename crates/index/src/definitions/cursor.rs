@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves behind the closing bracket where an opening one stands here; it may be on a later line.
+    /// Moves behind the closing bracket if there is an opening one here; it may be on a later line.
     pub(super) fn skip_balanced(&mut self, open: u8, close: u8) {
         if self.peek() != Some(open) {
             return;

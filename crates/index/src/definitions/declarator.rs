@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::words::{CONTROL, STATEMENTS};
 use super::{DefinedName, Family, Line, Strength};
 
-/// What stands before the mark that decides.
+/// What comes before the mark that decides.
 #[derive(Default)]
 struct Seen {
     /// The last name, in the text.
@@ -184,7 +184,7 @@ enum Tail {
 }
 
 /// What follows the parameters: a body, the end, or something that makes it no definition. `is_free` lets qualifiers and
-/// line breaks stand between.
+/// line breaks are between.
 fn tail(behind: &str, family: Family, is_free: bool) -> Tail {
     const LONGEST: usize = 200;
     let mut depth = 0usize;

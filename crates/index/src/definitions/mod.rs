@@ -1,8 +1,8 @@
 //! Recognises, without a parser, which names the lines of a source define: `fn NAME`, `class NAME`, `NAME = function`,
 //! `static int NAME(…) {`.
 //!
-//! It runs on every line that is indexed and decides which chunk is the definition of a name that somebody asks for. It
-//! knows no language: it reads modifiers, a word that defines, and what stands around the name. One name per line is
+//! It runs on every line that is indexed and decides which chunk is the definition of a name that a query asks for. It
+//! knows no language: it reads modifiers, a word that defines, and what is around the name. One name per line is
 //! found, and now and then a wrong one.
 
 mod cursor;

@@ -1,4 +1,4 @@
-//! The words that stand before a name where it is defined.
+//! The words that come before a name where it is defined.
 
 use super::cursor::Cursor;
 
@@ -91,11 +91,11 @@ pub(super) const MODIFIERS: &[&str] = &[
     "virtual",
 ];
 
-/// What they stand before is no local variable.
+/// A name after one of these is no local variable.
 pub(super) const ACCESS: &[&str] =
     &["export", "extern", "internal", "open", "override", "private", "protected", "pub", "public"];
 
-/// What looks like a call with a block behind it is none.
+/// `if (x) {` looks like a function with its body; these words tell that it is a statement.
 pub(super) const CONTROL: &[&str] = &[
     "await", "catch", "elif", "else", "elseif", "for", "foreach", "function", "if", "new", "return",
     "sizeof", "switch", "throw", "typeof", "until", "while", "with", "yield",

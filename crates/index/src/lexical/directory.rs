@@ -17,7 +17,7 @@ use tantivy::directory::{
 const MANAGED: &str = ".managed.json";
 
 /// Tantivy rewrites and syncs its list of files for each of the six files of a segment, which is most of what
-/// a small commit costs. The folder itself is as good a list: nobody else writes there. So the list is read
+/// a small commit costs. The folder itself is as good a list: no other process writes there. So the list is read
 /// from the folder and never written.
 #[derive(Debug, Clone)]
 pub(super) struct StateDirectory {

@@ -21,14 +21,14 @@ pub(crate) struct Scratch {
     pub(super) parts: Vec<f32>,
 }
 
-/// In how many live chunks of a kind a token stands.
+/// In how many live chunks of a kind a token occurs.
 pub(crate) fn holders(view: &LexicalView, kind: IndexKind, token: &str) -> u64 {
     let scope = Scope::new(view, Some(kind));
     let mut gather = Gather::new(view, &scope, None, Norm { flat: 0.0, slope: 0.0 });
     gather.term(token, Part::Body, &mut Scratch::default())
 }
 
-/// In how many live chunks of the scope a token stands in a part: remembered, because counting reads the postings.
+/// In how many live chunks of the scope a token occurs in a part: remembered, because counting reads the postings.
 pub(crate) type Counts<'a> = &'a dyn Fn(Part, &str, &mut dyn FnMut() -> u64) -> u64;
 
 /// A term in one part of the chunks.
@@ -184,7 +184,7 @@ impl<'a> Gather<'a> {
         count
     }
 
-    /// Adds what a term gives to these entries, which stand in order. All of them are in the scope and admitted.
+    /// Adds what a term gives to these entries, which are in order. All of them are in the scope and admitted.
     pub(super) fn seek(&mut self, clause: &Clause<'_>, entries: &[u32], scratch: &mut Scratch) {
         let term = clause.term;
         self.seek_token(&term.token, clause, 1.0, entries, scratch);

@@ -1,4 +1,4 @@
-//! Which documents hold which words of a question, in their texts or their paths: for whoever counts, filters or pages
+//! Which documents hold which words of a question, in their texts or their paths: for counting, filtering and paging
 //! through documents instead of ranking passages.
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,11 +16,11 @@ pub(crate) const MAX_WORDS: usize = 64;
 /// A document that holds some of the words.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holding {
-    /// A bit for each word that stands anywhere in the document or in its path.
+    /// A bit for each word that occurs anywhere in the document or in its path.
     pub(crate) words: u64,
     /// The chunk with the most of them, the first one of several.
     pub(crate) chunk: i64,
-    /// How many words that one has, and where it stands.
+    /// How many words that one has, and where it is.
     rank: (u32, u64),
 }
 
@@ -100,7 +100,7 @@ fn note(found: &mut HashMap<u32, Holding>, segment: &SegmentView, entry: u32, te
         .or_insert(new);
 }
 
-/// Whether a token stands in any live text. What stood in deleted ones must not be known: answers do not depend on the
+/// Whether a token occurs in any live text. Tokens of deleted texts must not be known: answers do not depend on the
 /// past.
 pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
     let mut lives = false;
@@ -111,7 +111,7 @@ pub(crate) fn knows(view: &LexicalView, token: &str) -> bool {
     lives
 }
 
-/// The documents in whose live texts a token stands.
+/// The documents in whose live texts a token occurs.
 pub(crate) fn documents_with(view: &LexicalView, token: &str) -> BTreeSet<u32> {
     let mut documents = BTreeSet::new();
     each_live(view, Part::Body, token, |segment, entry| {
@@ -142,7 +142,7 @@ pub(crate) fn defining(view: &LexicalView, kind: IndexKind, names: &[String]) ->
     names.iter().map(of).collect()
 }
 
-/// Looks at the live entries where a token stands, until it has seen enough. A segment that cannot be read is left out.
+/// Looks at the live entries where a token occurs, until it has seen enough. A segment that cannot be read is left out.
 fn each_live(
     view: &LexicalView,
     part: Part,

@@ -111,7 +111,7 @@ impl Payload {
         payload
     }
 
-    /// Tantivy guards its files by checksums, but not the list of them, in which this stands.
+    /// Tantivy guards its files by checksums, but not the list of them, which holds this.
     fn checksum(&self) -> String {
         let text = format!("{} {} {} {}", self.format, self.tokens, self.generation, self.corpus);
         blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()

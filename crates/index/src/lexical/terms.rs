@@ -1,4 +1,4 @@
-//! Where tokens stand in the dictionaries of the segments, as far as somebody asked.
+//! Where tokens are in the dictionaries of the segments, remembered once they were asked for.
 //!
 //! A look-up walks one dictionary per segment, and a question looks each of its words up again and again: in text and
 //! in code, for its forms, and with the words of its best passages.

@@ -34,7 +34,7 @@ pub(crate) struct NewDoc<'a> {
     pub(crate) kind: IndexKind,
     pub(crate) generation: u64,
     pub(crate) path: &'a str,
-    /// Words that do not stand in the text and by which it is found all the same: headings, the header row of a table.
+    /// Words beside the text by which it is found too: headings, the header row of a table.
     pub(crate) beside: &'a str,
     pub(crate) text: &'a str,
 }

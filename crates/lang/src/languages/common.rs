@@ -32,7 +32,7 @@ pub(super) fn call_by_name(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     Action::Enter
 }
 
-/// A function or method, by where it stands.
+/// A function or method, by where it is.
 pub(super) fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let kind = visit.callable();
     visit.named(kind, node).map(|declared| declared.opens(ScopeKind::Function)).into()

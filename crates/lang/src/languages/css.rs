@@ -29,7 +29,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     ..Adapter::DEFAULT
 };
 
-/// Each selector of a list is declared where it stands; what is nested in the rule is nested in the first.
+/// Each selector of a list is declared where it is; what is nested in the rule is nested in the first.
 fn selectors(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(list) = node.named_child(0).filter(|list| list.kind() == "selectors") else {
         return rule(visit, node);
@@ -52,7 +52,7 @@ fn selector(visit: &mut Visit<'_>, rule: Node<'_>, selector: Node<'_>) -> Declar
     declared.head_end(selector.end_byte())
 }
 
-/// What stands before a block, as a name: not longer than can be read.
+/// What comes before a block, as a name: not longer than can be read.
 fn name(head: &str) -> String {
     let mut name = one_line(head);
     truncate(&mut name, 200);

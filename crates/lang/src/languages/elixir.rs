@@ -144,7 +144,7 @@ fn call(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     Action::Declare(declared.head_end(head).opens(scope))
 }
 
-/// The names in front of a guard are bound by the call, whatever pattern they stand in.
+/// The names in front of a guard are bound by the call, whatever pattern they are in.
 fn parameters(visit: &mut Visit<'_>, mut head: Node<'_>) {
     while head.kind() == "binary_operator"
         && head.child_by_field_name("operator").is_some_and(|operator| visit.text(operator) == "when")

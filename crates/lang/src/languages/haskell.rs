@@ -139,7 +139,7 @@ fn function(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     Action::Declare(declared.head_end(end).opens(ScopeKind::Function))
 }
 
-/// The comment in front of the first declaration stands in front of the list of them.
+/// The comment in front of the first declaration is in front of the list of them.
 fn declarations(_: &mut Visit<'_>, node: Node<'_>) -> Action {
     const DECLARING: [&str; 7] =
         ["signature", "function", "bind", "data_type", "newtype", "type_synonym", "class"];

@@ -40,7 +40,7 @@ pub(super) fn find(visit: &mut Visit<'_>, pattern: &Regex) {
     }
 }
 
-/// Where a declaration stands in a text, in bytes.
+/// Where a declaration is in a text, in bytes.
 pub(super) struct Extent {
     pub(super) start: usize,
     pub(super) name: Range<usize>,
@@ -78,7 +78,7 @@ pub(super) fn declared(
     }
 }
 
-/// Words that stand before a parenthesis and a brace and name nothing.
+/// Words that come before a parenthesis and a brace and name nothing.
 const KEYWORDS: [&str; 10] =
     ["if", "for", "while", "switch", "return", "else", "do", "catch", "sizeof", "defined"];
 

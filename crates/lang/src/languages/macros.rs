@@ -13,14 +13,14 @@ pub(super) fn find(source: &str) -> Vec<Range<usize>> {
     let words = Words::read(source);
     let mut found = Vec::new();
     let mut around = Vec::new();
-    // What stands before the current token, without the macros that were found.
+    // What comes before the current token, without the macros that were found.
     let mut before: Vec<usize> = Vec::with_capacity(8);
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut callee = None;
     let mut at = 0;
     while at < words.tokens.len() {
         let kind = words.kind(at);
-        if kind == Kind::Word && is_mostly_capitals(words.text(at)) {
+        if kind == WordKind::Word && is_mostly_capitals(words.text(at)) {
             let after = words.after_arguments(at);
             let place = MacroPlace { words: &words, at, after, before: &before, callee };
             if place.is_around_return_type() {
@@ -40,8 +40,8 @@ pub(super) fn find(source: &str) -> Vec<Range<usize>> {
             }
         }
         match kind {
-            Kind::Sign(b'(') => open.push(before.last().copied()),
-            Kind::Sign(b')') => callee = open.pop().flatten(),
+            WordKind::Sign(b'(') => open.push(before.last().copied()),
+            WordKind::Sign(b')') => callee = open.pop().flatten(),
             _ => {}
         }
         before.push(at);
@@ -100,7 +100,7 @@ fn is_qualifier(word: &str) -> bool {
     ["NONNULL", "NULLABLE", "RESTRICT"].iter().any(|end| word.ends_with(end))
 }
 
-/// A macro's name and what stands around it.
+/// A macro's name and what is around it.
 struct MacroPlace<'w> {
     words: &'w Words<'w>,
     at: usize,
@@ -117,37 +117,40 @@ impl MacroPlace<'_> {
         let next = self.words.kind(self.after);
         let next_word = self.words.text(self.after);
         match previous {
-            Some((Kind::Word, key @ ("class" | "struct" | "union" | "enum"))) => {
+            Some((WordKind::Word, key @ ("class" | "struct" | "union" | "enum"))) => {
                 return self.is_before_record_name(key);
             }
-            Some((Kind::Sign(b']'), _)) if self.is_behind_record_attribute() => {
+            Some((WordKind::Sign(b']'), _)) if self.is_behind_record_attribute() => {
                 return self.is_before_record_name("class");
             }
             _ => {}
         }
-        if next == Kind::Word && DECLARATION_WORDS.contains(&next_word) {
+        if next == WordKind::Word && DECLARATION_WORDS.contains(&next_word) {
             return true;
         }
         if self.is_behind_parameters(previous) && self.ends_head() {
             return true;
         }
-        if let Some((Kind::Sign(b'*' | b'&'), _)) = previous {
+        if let Some((WordKind::Sign(b'*' | b'&'), _)) = previous {
             // `Type *NONNULL name`; with nothing behind it, it may be a factor.
-            let name = next == Kind::Word && is_name(next_word) && !KEYWORDS.contains(&next_word);
+            let name = next == WordKind::Word && is_name(next_word) && !KEYWORDS.contains(&next_word);
             return name || is_qualifier(self.words.text(self.at));
         }
         let begins = match previous {
-            None | Some((Kind::Text | Kind::Sign(b';' | b'{' | b'}' | b'>' | b']'), _)) => true,
-            Some((Kind::Sign(b':'), _)) => self.is_behind_access(),
-            Some((Kind::Word, word)) => SPECIFIERS.contains(&word),
+            None | Some((WordKind::Text | WordKind::Sign(b';' | b'{' | b'}' | b'>' | b']'), _)) => true,
+            Some((WordKind::Sign(b':'), _)) => self.is_behind_access(),
+            Some((WordKind::Word, word)) => SPECIFIERS.contains(&word),
             _ => false,
         };
         if begins {
-            let destructor = next == Kind::Sign(b'~') && self.words.kind(self.after + 1) == Kind::Word;
+            let destructor =
+                next == WordKind::Sign(b'~') && self.words.kind(self.after + 1) == WordKind::Word;
             return destructor || self.is_before_return_type();
         }
         let behind_type = match previous {
-            Some((Kind::Word, word)) => is_name(word) && !KEYWORDS.contains(&word) || TYPES.contains(&word),
+            Some((WordKind::Word, word)) => {
+                is_name(word) && !KEYWORDS.contains(&word) || TYPES.contains(&word)
+            }
             _ => false,
         };
         behind_type && self.after == self.at + 1 && self.words.function_name(self.after)
@@ -161,19 +164,19 @@ impl MacroPlace<'_> {
         }
         let previous = self.before.last().map(|at| (words.kind(*at), words.text(*at)));
         let mut is_type = match previous {
-            None | Some((Kind::Text | Kind::Sign(b';' | b'{' | b'}'), _)) => false,
-            Some((Kind::Word, word)) if SPECIFIERS.contains(&word) => true,
+            None | Some((WordKind::Text | WordKind::Sign(b';' | b'{' | b'}'), _)) => false,
+            Some((WordKind::Word, word)) if SPECIFIERS.contains(&word) => true,
             _ => return false,
         };
         for at in self.at + 2..self.after - 1 {
             match (words.kind(at), words.text(at)) {
-                (Kind::Word, word) => {
+                (WordKind::Word, word) => {
                     is_type |= TYPES.contains(&word)
                         || matches!(word, "const" | "struct" | "enum" | "union")
                         || word.ends_with("_t");
                 }
-                (Kind::Sign(b'*' | b'&'), _) => is_type = true,
-                (Kind::Sign(b':' | b'<' | b'>'), _) => {}
+                (WordKind::Sign(b'*' | b'&'), _) => is_type = true,
+                (WordKind::Sign(b':' | b'<' | b'>'), _) => {}
                 _ => return false,
             }
         }
@@ -186,17 +189,21 @@ impl MacroPlace<'_> {
         let mut at = self.after;
         for _ in 0..8 {
             let name = words.text(at);
-            if words.kind(at) != Kind::Word || !is_name(name) || KEYWORDS.contains(&name) || name == "final" {
+            if words.kind(at) != WordKind::Word
+                || !is_name(name)
+                || KEYWORDS.contains(&name)
+                || name == "final"
+            {
                 return false;
             }
             let behind = words.after_path(at);
             match words.kind(behind) {
-                Kind::Sign(b'{') => return true,
-                Kind::Sign(b':') => return words.opens_before_end(behind),
-                Kind::Sign(b';') => return key == "class",
-                Kind::Word if words.text(behind) == "final" => return true,
+                WordKind::Sign(b'{') => return true,
+                WordKind::Sign(b':') => return words.opens_before_end(behind),
+                WordKind::Sign(b';') => return key == "class",
+                WordKind::Word if words.text(behind) == "final" => return true,
                 // Another macro before the name.
-                Kind::Word | Kind::Sign(b'(') if is_macro(name) => at = words.after_arguments(at),
+                WordKind::Word | WordKind::Sign(b'(') if is_macro(name) => at = words.after_arguments(at),
                 _ => return false,
             }
         }
@@ -206,7 +213,7 @@ impl MacroPlace<'_> {
     /// `class [[deprecated]] EXPORT`.
     fn is_behind_record_attribute(&self) -> bool {
         let near = &self.before[self.before.len().saturating_sub(MAX_ATTRIBUTE)..];
-        let open = near.iter().rposition(|at| self.words.kind(*at) == Kind::Sign(b'['));
+        let open = near.iter().rposition(|at| self.words.kind(*at) == WordKind::Sign(b'['));
         open.and_then(|open| near.get(open.checked_sub(2)?))
             .is_some_and(|at| matches!(self.words.text(*at), "class" | "struct" | "union" | "enum"))
     }
@@ -225,21 +232,23 @@ impl MacroPlace<'_> {
             at += 1;
         }
         let type_ = words.text(at);
-        if words.kind(at) != Kind::Word || !is_name(type_) || KEYWORDS.contains(&type_) {
+        if words.kind(at) != WordKind::Word || !is_name(type_) || KEYWORDS.contains(&type_) {
             return false;
         }
         let mut behind = words.after_path(at);
-        let name_follows = behind == at + 1 && words.kind(behind) == Kind::Word;
+        let name_follows = behind == at + 1 && words.kind(behind) == WordKind::Word;
         if name_follows && is_macro(type_) && !words.text(self.at).contains('_') {
             return false;
         }
-        while matches!(words.kind(behind), Kind::Sign(b'*' | b'&'))
+        while matches!(words.kind(behind), WordKind::Sign(b'*' | b'&'))
             || matches!(words.text(behind), "const" | "volatile")
         {
             behind += 1;
         }
         // `EXPORT Type CALL name(`.
-        if words.kind(behind) == Kind::Word && is_macro(words.text(behind)) && words.function_name(behind + 1)
+        if words.kind(behind) == WordKind::Word
+            && is_macro(words.text(behind))
+            && words.function_name(behind + 1)
         {
             return true;
         }
@@ -247,13 +256,13 @@ impl MacroPlace<'_> {
     }
 
     /// `name(…) const EXPORT`, and not `if (…) EXPORT`.
-    fn is_behind_parameters(&self, previous: Option<(Kind, &str)>) -> bool {
+    fn is_behind_parameters(&self, previous: Option<(WordKind, &str)>) -> bool {
         let closes = match previous {
-            Some((Kind::Sign(b')'), _)) => true,
-            Some((Kind::Word, "const" | "noexcept" | "override" | "final" | "volatile")) => {
+            Some((WordKind::Sign(b')'), _)) => true,
+            Some((WordKind::Word, "const" | "noexcept" | "override" | "final" | "volatile")) => {
                 let mut near = self.before.iter().rev().take(MAX_QUALIFIERS);
-                let others = near.find(|at| self.words.kind(**at) != Kind::Word);
-                others.is_some_and(|at| self.words.kind(*at) == Kind::Sign(b')'))
+                let others = near.find(|at| self.words.kind(**at) != WordKind::Word);
+                others.is_some_and(|at| self.words.kind(*at) == WordKind::Sign(b')'))
             }
             _ => false,
         };
@@ -264,8 +273,8 @@ impl MacroPlace<'_> {
     /// Whether the head of a function ends here, or goes on with more of the same.
     fn ends_head(&self) -> bool {
         match self.words.kind(self.after) {
-            Kind::Sign(b';' | b'{' | b'=') => true,
-            Kind::Word => {
+            WordKind::Sign(b';' | b'{' | b'=') => true,
+            WordKind::Word => {
                 let word = self.words.text(self.after);
                 matches!(word, "override" | "final" | "const" | "noexcept") || is_macro(word)
             }
@@ -399,13 +408,13 @@ struct Words<'s> {
 
 #[derive(Clone, Copy)]
 struct Item {
-    kind: Kind,
+    kind: WordKind,
     start: u32,
     end: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     Word,
     Sign(u8),
     /// A string or a character.
@@ -421,10 +430,10 @@ impl<'s> Words<'s> {
         while let Some(token) = lexer.next(true) {
             let end = lexer.at;
             let (kind, length) = match token {
-                Token::Word(word) => (Kind::Word, word.len()),
-                Token::Sign(sign) => (Kind::Sign(sign), 1),
-                Token::Arrow => (Kind::Sign(b'='), 2),
-                Token::Text => (Kind::Text, 0),
+                Token::Word(word) => (WordKind::Word, word.len()),
+                Token::Sign(sign) => (WordKind::Sign(sign), 1),
+                Token::Arrow => (WordKind::Sign(b'='), 2),
+                Token::Text => (WordKind::Text, 0),
                 Token::Directive(_) | Token::Start => continue,
             };
             tokens.push(Item { kind, start: (end - length) as u32, end: end as u32 });
@@ -432,8 +441,8 @@ impl<'s> Words<'s> {
         Words { source, tokens }
     }
 
-    fn kind(&self, at: usize) -> Kind {
-        self.tokens.get(at).map_or(Kind::End, |token| token.kind)
+    fn kind(&self, at: usize) -> WordKind {
+        self.tokens.get(at).map_or(WordKind::End, |token| token.kind)
     }
 
     fn text(&self, at: usize) -> &'s str {
@@ -444,7 +453,7 @@ impl<'s> Words<'s> {
     /// The token behind a name and, if it has any, its arguments.
     fn after_arguments(&self, name: usize) -> usize {
         match self.kind(name + 1) {
-            Kind::Sign(b'(') => self.after_group(name + 1, b'(', b')').unwrap_or(name + 1),
+            WordKind::Sign(b'(') => self.after_group(name + 1, b'(', b')').unwrap_or(name + 1),
             _ => name + 1,
         }
     }
@@ -454,14 +463,14 @@ impl<'s> Words<'s> {
         let mut depth = 0_usize;
         for at in open..(open + MAX_AHEAD).min(self.tokens.len()) {
             match self.kind(at) {
-                Kind::Sign(sign) if sign == opens => depth += 1,
-                Kind::Sign(sign) if sign == closes => {
+                WordKind::Sign(sign) if sign == opens => depth += 1,
+                WordKind::Sign(sign) if sign == closes => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         return Some(at + 1);
                     }
                 }
-                Kind::Sign(b';' | b'{') if opens == b'<' => return None,
+                WordKind::Sign(b';' | b'{') if opens == b'<' => return None,
                 _ => {}
             }
         }
@@ -472,10 +481,10 @@ impl<'s> Words<'s> {
     fn after_path(&self, name: usize) -> usize {
         let mut at = name + 1;
         for _ in 0..16 {
-            if self.kind(at) == Kind::Sign(b'<') {
+            if self.kind(at) == WordKind::Sign(b'<') {
                 at = self.after_group(at, b'<', b'>').unwrap_or(at);
             }
-            if self.is_scope(at) && self.kind(at + 2) == Kind::Word {
+            if self.is_scope(at) && self.kind(at + 2) == WordKind::Word {
                 at += 3;
             } else {
                 break;
@@ -485,30 +494,31 @@ impl<'s> Words<'s> {
     }
 
     fn is_scope(&self, at: usize) -> bool {
-        self.kind(at) == Kind::Sign(b':') && self.kind(at + 1) == Kind::Sign(b':')
+        self.kind(at) == WordKind::Sign(b':') && self.kind(at + 1) == WordKind::Sign(b':')
     }
 
-    /// Whether `name(` or `a::~b(` stands here.
+    /// Whether `name(` or `a::~b(` comes here.
     fn function_name(&self, at: usize) -> bool {
         let name = self.text(at);
-        if self.kind(at) != Kind::Word || !is_name(name) {
+        if self.kind(at) != WordKind::Word || !is_name(name) {
             return false;
         }
         if name == "operator" {
             return true;
         }
         let mut behind = self.after_path(at);
-        if self.is_scope(behind) && self.kind(behind + 2) == Kind::Sign(b'~') {
+        if self.is_scope(behind) && self.kind(behind + 2) == WordKind::Sign(b'~') {
             behind += 4;
         } else if self.text(behind.saturating_sub(1)) == "operator" {
             return true;
         }
-        !KEYWORDS.contains(&name) && self.kind(behind) == Kind::Sign(b'(')
+        !KEYWORDS.contains(&name) && self.kind(behind) == WordKind::Sign(b'(')
     }
 
     /// Whether a brace opens before the statement ends.
     fn opens_before_end(&self, from: usize) -> bool {
         let ahead = (from..(from + MAX_AHEAD).min(self.tokens.len())).map(|at| self.kind(at));
-        ahead.into_iter().find(|kind| matches!(kind, Kind::Sign(b'{' | b';'))) == Some(Kind::Sign(b'{'))
+        ahead.into_iter().find(|kind| matches!(kind, WordKind::Sign(b'{' | b';')))
+            == Some(WordKind::Sign(b'{'))
     }
 }

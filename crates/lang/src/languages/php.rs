@@ -92,7 +92,7 @@ const ROLES: &[Place] = &[
 fn namespace(visit: &mut Visit<'_>, node: Node<'_>) -> Action {
     let Some(mut declared) = visit.named(SymbolKind::Namespace, node) else { return Action::Enter };
     declared.name = declared.name.replace('\\', ".");
-    // `namespace A;` has no body: what follows stands beside it.
+    // `namespace A;` has no body: what follows is beside it.
     if node.child_by_field_name("body").is_none() {
         return Action::Declare(declared);
     }

@@ -1,7 +1,7 @@
 //! What words, arrows and braces mean in each language: which of them declare, and which open a function.
 
 use super::lex::{Dialect, Token};
-use super::{Head, Kind, Skimmer};
+use super::{BlockKind, Head, Skimmer};
 
 impl<'s> Skimmer<'s> {
     /// A word that may make what is being read a function, a type or a declaration.
@@ -145,7 +145,7 @@ impl<'s> Skimmer<'s> {
     }
 
     /// What the brace that comes now opens.
-    pub(super) fn kind(&self, around: bool) -> Kind {
+    pub(super) fn kind(&self, around: bool) -> BlockKind {
         let head = &self.head;
         let after_call = head.last[0] == Token::Sign(b')');
         match self.dialect {
@@ -158,79 +158,83 @@ impl<'s> Skimmer<'s> {
                 match head.call[0] {
                     _ if around => {
                         let is_record = head.is_type && matches!(head.last[0], Token::Word(_));
-                        if is_record { Kind::Declaration } else { Kind::Other }
+                        if is_record { BlockKind::Declaration } else { BlockKind::Other }
                     }
-                    Token::Word(name) if ends && !head.assigns && !is_attribute(name) => Kind::Function,
-                    _ => Kind::Other,
+                    Token::Word(name) if ends && !head.assigns && !is_attribute(name) => BlockKind::Function,
+                    _ => BlockKind::Other,
                 }
             }
             Dialect::Java => match (head.call[0], head.last[0]) {
-                _ if head.is_type => Kind::Declaration,
+                _ if head.is_type => BlockKind::Declaration,
                 // `new List<A>() {`
-                (Token::Sign(b'>'), Token::Sign(b')')) => Kind::Declaration,
-                (Token::Word(name), Token::Sign(b')')) if around && !is_control(name) => Kind::Declaration,
+                (Token::Sign(b'>'), Token::Sign(b')')) => BlockKind::Declaration,
+                (Token::Word(name), Token::Sign(b')')) if around && !is_control(name) => {
+                    BlockKind::Declaration
+                }
                 (Token::Word(name), Token::Sign(b')') | Token::Word(_))
                     if !around && !head.assigns && !is_control(name) =>
                 {
-                    Kind::Function
+                    BlockKind::Function
                 }
-                _ => Kind::Other,
+                _ => BlockKind::Other,
             },
             // A type has members, and of a member all but the head can go: accessors are not declared.
             Dialect::CSharp if around || head.is_type || head.assigns || !self.is_outside_groups() => {
-                Kind::Other
+                BlockKind::Other
             }
-            Dialect::CSharp => Kind::Function,
-            Dialect::Php if head.is_function && self.is_outside_groups() => Kind::Function,
-            Dialect::Php => Kind::Other,
+            Dialect::CSharp => BlockKind::Function,
+            Dialect::Php if head.is_function && self.is_outside_groups() => BlockKind::Function,
+            Dialect::Php => BlockKind::Other,
             Dialect::Go => match head.last[0] {
-                Token::Word("interface") if !self.lexer.closes_next() => Kind::Declaration,
-                Token::Word("interface" | "struct") => Kind::Other,
-                _ if self.blocks.is_empty() && self.groups.is_empty() && head.is_function => Kind::Function,
-                _ => Kind::Other,
+                Token::Word("interface") if !self.lexer.closes_next() => BlockKind::Declaration,
+                Token::Word("interface" | "struct") => BlockKind::Other,
+                _ if self.blocks.is_empty() && self.groups.is_empty() && head.is_function => {
+                    BlockKind::Function
+                }
+                _ => BlockKind::Other,
             },
             Dialect::Rust => {
                 if head.is_function && self.is_outside_groups() {
-                    Kind::Function
+                    BlockKind::Function
                 } else {
-                    Kind::Other
+                    BlockKind::Other
                 }
             }
             Dialect::JavaScript | Dialect::TypeScript => self.script(),
         }
     }
 
-    fn script(&self) -> Kind {
+    fn script(&self) -> BlockKind {
         let head = &self.head;
         let after_type = head.returns
             && matches!(head.last[0], Token::Word(_) | Token::Sign(b']'))
             && head.last[0] != Token::Word("extends")
             && self.dialect == Dialect::TypeScript;
         match head.last[0] {
-            _ if head.is_type && self.is_outside_groups() => Kind::Declaration,
-            Token::Arrow => Kind::Function,
-            Token::Sign(b'~') | Token::Word("else" | "try" | "finally" | "do") => Kind::Part,
+            _ if head.is_type && self.is_outside_groups() => BlockKind::Declaration,
+            Token::Arrow => BlockKind::Function,
+            Token::Sign(b'~') | Token::Word("else" | "try" | "finally" | "do") => BlockKind::Part,
             Token::Sign(b')') => self.script_call(),
             _ if after_type => self.script_call(),
-            _ => Kind::Other,
+            _ => BlockKind::Other,
         }
     }
 
     /// `name(…) {`
-    fn script_call(&self) -> Kind {
+    fn script_call(&self) -> BlockKind {
         match self.head.call {
             [Token::Word("function"), before @ ..] => {
                 match self.names([before[0], before[1], before[2], Token::Start]) {
-                    NamedToken::Yes => Kind::Function,
-                    _ => Kind::Part,
+                    NamedToken::Yes => BlockKind::Function,
+                    _ => BlockKind::Part,
                 }
             }
-            [Token::Sign(b'*'), Token::Word("function"), ..] => Kind::Part,
-            [Token::Word(name), ..] if is_control(name) => Kind::Part,
+            [Token::Sign(b'*'), Token::Word("function"), ..] => BlockKind::Part,
+            [Token::Word(name), ..] if is_control(name) => BlockKind::Part,
             // A block after a statement without a semicolon.
-            [Token::Word(_), Token::Word("new"), ..] => Kind::Other,
-            [Token::Word(_) | Token::Text | Token::Sign(b']'), ..] => Kind::Function,
-            _ => Kind::Other,
+            [Token::Word(_), Token::Word("new"), ..] => BlockKind::Other,
+            [Token::Word(_) | Token::Text | Token::Sign(b']'), ..] => BlockKind::Function,
+            _ => BlockKind::Other,
         }
     }
 }
@@ -246,7 +250,7 @@ fn is_control(word: &str) -> bool {
     matches!(word, "if" | "for" | "while" | "switch" | "catch" | "with" | "await" | "synchronized" | "try")
 }
 
-/// What stands before a value in C#.
+/// What comes before a value in C#.
 fn is_operator(word: &str) -> bool {
     matches!(
         word,

@@ -65,7 +65,7 @@ impl<'s> Lexer<'s> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    /// The next token. `value` says whether what stands before it is a value, so that `/` divides it.
+    /// The next token. `value` says whether what comes before it is a value, so that `/` divides it.
     pub(crate) fn next(&mut self, value: bool) -> Option<Token<'s>> {
         let scripts = self.dialect.is_script();
         loop {
@@ -138,7 +138,7 @@ impl<'s> Lexer<'s> {
         Token::Sign(byte)
     }
 
-    /// What stands outside of `<?php … ?>`.
+    /// What is outside of `<?php … ?>`.
     fn page(&mut self) {
         self.at = self.find(b"<?");
     }

@@ -99,9 +99,9 @@ struct Angles<'s> {
 /// The statement so far.
 #[derive(Clone)]
 struct Head<'s> {
-    /// The last tokens, the latest first. What stands in brackets is one token, the closing bracket.
+    /// The last tokens, the latest first. What is in brackets is one token, the closing bracket.
     last: [Token<'s>; 4],
-    /// What stood before the last parentheses.
+    /// What came before the last parentheses.
     call: [Token<'s>; 4],
     /// `class`, `struct` and the like.
     is_type: bool,
@@ -256,14 +256,16 @@ impl<'s> Skimmer<'s> {
         }
         let around = self.blocks.last().is_some_and(|block| block.in_function);
         let kind = self.kind(around);
-        if kind == Kind::Function && (around || self.dialect != Dialect::C) || kind == Kind::Declaration {
+        if kind == BlockKind::Function && (around || self.dialect != Dialect::C)
+            || kind == BlockKind::Declaration
+        {
             self.declares();
         }
         let head = std::mem::take(&mut self.head);
         self.blocks.push(Block {
             start: self.lexer.at,
-            may_go: kind == Kind::Function || kind == Kind::Part && around,
-            in_function: kind == Kind::Function || kind != Kind::Declaration && around,
+            may_go: kind == BlockKind::Function || kind == BlockKind::Part && around,
+            in_function: kind == BlockKind::Function || kind != BlockKind::Declaration && around,
             declares: false,
             groups: self.groups.len(),
             head,
@@ -277,7 +279,7 @@ impl<'s> Skimmer<'s> {
         }
         let end = self.lexer.at - 1;
         if self.dialect.is_script() && block.may_go && self.lexer.is_called_next() {
-            // A function that is called where it stands has no name, and what is in it stands elsewhere.
+            // A function that is called where it is written has no name, and what is in it is declared elsewhere.
             self.left_out.retain(|part| part.start < block.start);
             if block.declares {
                 self.declares();
@@ -330,7 +332,7 @@ impl<'s> Skimmer<'s> {
 }
 
 #[derive(PartialEq)]
-enum Kind {
+enum BlockKind {
     /// The inside of a function that the outline has.
     Function,
     /// Statements inside another.

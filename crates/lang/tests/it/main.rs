@@ -1,5 +1,6 @@
 //! The language room, from outside.
 
+mod declarations;
 mod hostile;
 mod languages;
 mod lines;

@@ -4,21 +4,19 @@
 mod fixtures;
 #[path = "../../tests/it/streamable/mount.rs"]
 mod mount;
+mod no_tools;
 mod server;
 
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
 
-use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
 use dir2mcp_http::{HttpConfig, bind};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use mcp::streamable::{Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
-use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use no_tools::NoTools;
 use server::ConformanceServer;
 
 #[tokio::main]
@@ -38,30 +36,4 @@ async fn main() -> Result<(), Box<dyn Error>> {
     writeln!(std::io::stdout(), "{}", bound.url("/mcp"))?;
     // Runs until it is killed.
     Ok(bound.serve(site, CancellationToken::new()).await?)
-}
-
-/// The product's tools need a folder, which the suite does not ask about.
-struct NoTools;
-
-impl ToolService for NoTools {
-    fn tools(&self) -> &[ToolInfo] {
-        &[]
-    }
-
-    fn call(
-        &self,
-        name: &str,
-        _: Option<Map<String, Value>>,
-        _: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
-        std::future::ready(Err(UnknownTool(name.to_owned()))).boxed()
-    }
-
-    fn has(&self, _: &str) -> bool {
-        false
-    }
-
-    fn instructions(&self) -> String {
-        "Ask as the conformance suite does.".to_owned()
-    }
 }

@@ -93,7 +93,12 @@ impl Redactor {
         let from = text.floor_char_boundary(start.saturating_sub(MARGIN));
         let to = text.ceil_char_boundary(end.saturating_add(MARGIN));
         let around = &text[from..to];
-        let window = render(around, start - from..end - from, &self.spans(around));
+        let mut spans = self.spans(around);
+        if from > 0 {
+            secret::find_below_header(text, around, &mut spans);
+            settle(&mut spans);
+        }
+        let window = render(around, start - from..end - from, &spans);
         // The cut itself may have made something look like an item. What is shown must be stable.
         match self.redact(&window) {
             Cow::Borrowed(_) => window,
@@ -335,5 +340,13 @@ mod tests {
         assert_eq!(redact_window("aé€b", 2..6), "€");
         assert_eq!(redact_window("abc", Range { start: 2, end: 1 }), "");
         assert_eq!(redact_window("abc", 9..12), "");
+    }
+
+    #[test]
+    fn a_window_knows_the_header_of_its_table() {
+        let rows: String = (0..2000).map(|row| format!("person{row},garden{row},town\n")).collect();
+        let text = format!("name,password,city\n{rows}");
+        let at = text.find("person1900").unwrap();
+        assert_eq!(redact_window(&text, at..at + 26), "person1900,[SECRET],town");
     }
 }

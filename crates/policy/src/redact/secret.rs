@@ -7,7 +7,9 @@ use regex::bytes;
 
 use super::{RedactedSpan, RedactionKind};
 use crate::assigned::Assigned;
+use crate::column::{PasswordColumns, cells_below};
 use crate::lookalike::{is_path, is_repetition};
+use crate::passwords::is_word_of_programs;
 use crate::place::SecretPlace;
 use crate::randomness::{is_wordy, mixes_digits_and_letters, word_share};
 use crate::secrets::TUNED;
@@ -36,6 +38,12 @@ pub(super) fn find<'r>(
             let range = site.range_of(value);
             blank(range.start, range.end);
         }
+        if [&b"pass"[..], b"pwd"].iter().any(|keyword| site.keyword().eq_ignore_ascii_case(keyword)) {
+            for cell in cells_below(site).into_iter().filter(|cell| is_filled(cell)) {
+                let range = site.range_of(cell);
+                blank(range.start, range.end);
+            }
+        }
     }
     for form in FORMS.iter() {
         for captures in form.pattern.captures_iter(text) {
@@ -49,6 +57,18 @@ pub(super) fn find<'r>(
         for found in pattern.find_iter(text.as_bytes()) {
             blank(found.start(), found.end());
         }
+    }
+}
+
+/// Passwords in rows of a table whose header, the first line of the whole text, is too far above the rows to be seen with
+/// them.
+pub(super) fn find_below_header(whole: &str, rows: &str, spans: &mut Vec<RedactedSpan>) {
+    let header = whole.split('\n').next().unwrap_or_default();
+    let Some(columns) = PasswordColumns::of_header(header.as_bytes()) else { return };
+    for cell in columns.cells_in(rows.as_bytes()).into_iter().filter(|cell| is_filled(cell)) {
+        let start = cell.as_ptr().addr() - rows.as_ptr().addr();
+        let (start, end) = (rows.floor_char_boundary(start), rows.ceil_char_boundary(start + cell.len()));
+        spans.push(RedactedSpan { start, end, kind: RedactionKind::Secret });
     }
 }
 
@@ -115,6 +135,16 @@ fn assigned(site: KeywordSite<'_>) -> Option<&[u8]> {
         && !found.is_code();
     // A password may be a word with a year; a key is drawn.
     (candidate && (password || (value.len() >= 12 || found.enclosed) && !is_wordy(value))).then_some(value)
+}
+
+/// A cell below `password` that holds one, rather than a remark about it.
+pub(super) fn is_filled(cell: &[u8]) -> bool {
+    (4..=128).contains(&cell.len())
+        && cell.iter().any(u8::is_ascii_alphanumeric)
+        && !cell.iter().any(u8::is_ascii_whitespace)
+        && !is_template(cell)
+        && !is_repetition(cell)
+        && !is_word_of_programs(cell)
 }
 
 /// Without the mark that ends the sentence and is not the password's.
@@ -216,7 +246,7 @@ static FORMS: LazyLock<Vec<CredentialPattern>> = LazyLock::new(|| {
         ),
         form(r"\bmachine[ \t]+\S{1,64}\s+login[ \t]+\S{1,64}\s+password[ \t]+(\S{4,})", value),
         form(
-            r"(?i)\b(?:password|passwort|kennwort|passphrase|passcode|contraseña|mot de passe|senha|wachtwoord|пароль) (?:is|ist|lautet|was|es|est|для входа)[ \t]*:?[ \t]+[\x22'“„«`]?([^\s\x22'“”„«»`,;()\[\]{}]{5,}[^\s\x22'“”„«»`,;.:()\[\]{}])",
+            r"(?i)\b(?:password|passwort|kennwort|passphrase|passcode|contraseña|mot de passe|senha|wachtwoord|пароль)(?: for [^\n.:;]{1,40}?)? (?:is|ist|lautet|was|es|est|для входа)[ \t]*:?[ \t]+[\x22'“„«`]?([^\s\x22'“”„«»`,;()\[\]{}]{5,}[^\s\x22'“”„«»`,;.:()\[\]{}])",
             password,
         ),
         form(
@@ -247,6 +277,21 @@ mod tests {
             ("password: hunter2", "password: [SECRET]"),
             ("Passwort: Sommer2023!", "Passwort: [SECRET]"),
             ("the password is hunter22.", "the password is [SECRET]."),
+            ("The Wi-Fi password is: Garden-42", "The Wi-Fi password is: [SECRET]"),
+            (
+                "The password for the guest network is Garden42.",
+                "The password for the guest network is [SECRET].",
+            ),
+            ("**Password:** Garden42", "**Password:** [SECRET]"),
+            ("**Password**: Garden42", "**Password**: [SECRET]"),
+            (
+                "name,password,age\nanna,garden,30\nbob,x1,41",
+                "name,password,age\nanna,[SECRET],30\nbob,x1,41",
+            ),
+            (
+                "| who | password |\n|---|---|\n| anna | garden |",
+                "| who | password |\n|---|---|\n| anna | [SECRET] |",
+            ),
             ("DB_PASSWORD='s3cret!'", "DB_PASSWORD='[SECRET]'"),
             ("Server=db;Uid=sa;Pwd=letmein;", "Server=db;Uid=sa;Pwd=[SECRET];"),
             ("https://x.org/?a=1&token=letmein&b=2", "https://x.org/?a=1&token=[SECRET]&b=2"),

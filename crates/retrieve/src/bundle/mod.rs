@@ -108,7 +108,7 @@ impl Selection {
 /// What an excerpt has to do with the prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelectionReason {
-    /// The words of the prompt that stand in the excerpt, sorted.
+    /// The words of the prompt that occur in the excerpt, sorted.
     pub matched_terms: Vec<String>,
     /// The declarations that the excerpt was aligned to: kind and qualified name.
     pub symbols: Vec<(String, String)>,

@@ -15,7 +15,7 @@ impl NamedSymbol {
     }
 }
 
-/// Whether a declaration is what somebody means who asks for a name with dots: equal, or one the end of the other.
+/// Whether a declaration is meant by a name with dots: equal, or one the end of the other.
 pub fn declares(asked: &str, qualified: &str) -> bool {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

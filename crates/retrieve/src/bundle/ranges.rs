@@ -85,7 +85,7 @@ impl Lines {
         self.terms.len() as u32
     }
 
-    /// How often each term stands in these lines, counting each line once.
+    /// How often each term occurs in these lines, counting each line once.
     fn counts(&self, start: u32, end: u32) -> BTreeMap<usize, u32> {
         let mut counts = BTreeMap::new();
         for line in start.max(1)..=end.min(self.count()) {
@@ -130,7 +130,7 @@ pub(super) fn ranges(
             of_symbol(symbol, member, &lines, passages, words, longest)
         })
         .collect();
-    // What stands outside of every declaration: imports, constants, prose.
+    // What is outside of every declaration: imports, constants, prose.
     let outside = if candidates.is_empty() { 1.0 } else { OUTSIDE };
     candidates.extend(of_passages(&lines, passages, words, longest, outside));
     candidates.sort_by(|a, b| {

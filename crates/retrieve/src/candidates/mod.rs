@@ -1,4 +1,4 @@
-//! The candidates of one index: what the words find, what the vectors find, and what comes first wherever it stands. Of the
+//! The candidates of one index: what the words find, what the vectors find, and what comes first wherever it is. Of the
 //! best of them, the texts.
 //!
 //! How many are found and read does not depend on how many hits are wanted: the first hits of a long answer are those of a
@@ -29,7 +29,7 @@ use crate::weights::{self, Weights};
 pub struct Candidate {
     pub chunk: StoredChunk,
     pub prescore: PreScore,
-    /// Where the query's words stand in its text, found once for all that ask.
+    /// Where the query's words occur in its text, found once for all that ask.
     pub places: Vec<WordMatch>,
     /// Neither its words nor its meaning made it a candidate: it is one only if it holds what was sought.
     pub is_only_sought: bool,
@@ -70,6 +70,8 @@ pub(crate) struct Leads<'a> {
     /// The share of the query, by the rarity of its words, that the best candidate by words holds.
     pub(crate) held: f32,
     pub(crate) best_cosine: f32,
+    /// The same of the question as it was asked, without the meaning of the best passages.
+    pub(crate) asked_cosine: f32,
     /// What each of the words that carry the meaning weighs by its rarity in the index; all together 1.
     shares: Vec<f32>,
 }
@@ -91,11 +93,11 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
     let mut gathered = Gathered { question, kind, vector, known: HashMap::new(), paths: HashMap::new() };
     let terms = tempered(snapshot, kind, parsed, parsed.query_terms(weights));
     let (shares, whole) = term_shares(snapshot, kind, parsed);
-    let best_lexical;
+    let (best_lexical, asked_cosine);
     if kind == IndexKind::Text && weights.feedback > 0.0 && feedback::helps(parsed) {
         let limit = question.limit * weights::FEEDBACK_POOL_FACTOR;
         gathered.find(&terms, limit);
-        best_lexical = gathered.best_lexical();
+        (best_lexical, asked_cosine) = (gathered.best_lexical(), gathered.best_cosine());
         question.stop.check()?;
         gathered.rerank_with_feedback(limit)?;
         // As many as both rankings would have offered.
@@ -104,7 +106,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         gathered.known.retain(|id, lead| lead.is_sought || kept.contains(id));
     } else {
         gathered.find(&terms, question.limit);
-        best_lexical = gathered.best_lexical();
+        (best_lexical, asked_cosine) = (gathered.best_lexical(), gathered.best_cosine());
     }
     let mut leads: Vec<Lead<'a>> = gathered.known.into_values().collect();
     if let (Some(vector), Some(embedder)) = (&gathered.vector, vectors.embedder()) {
@@ -112,7 +114,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
     }
     let best_cosine = leads.iter().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max);
     let held = if whole > 0.0 { best_lexical / whole } else { 0.0 };
-    Ok(Leads { leads, held, best_cosine, shares })
+    Ok(Leads { leads, held, best_cosine, asked_cosine, shares })
 }
 
 /// Puts what was found into its order, and reads the best of it.
@@ -135,7 +137,7 @@ pub(crate) fn choose<'a>(
     Ok(Pool { candidates: look_up(question, &chosen)?, rest })
 }
 
-/// How telling a word is in the index, in all its forms; 0 where it does not stand there, with what it would be worth.
+/// How telling a word is in the index, in all its forms; 0 where it does not occur, with what it would be worth.
 fn telling(snapshot: &Snapshot, kind: IndexKind, term: &Term) -> (f32, f32) {
     let chunks = snapshot.live_chunks(kind) as f32;
     let forms = term.variants.iter().chain([&term.token]);
@@ -300,6 +302,10 @@ impl<'a> Gathered<'a> {
 
     fn best_lexical(&self) -> f32 {
         self.known.values().filter_map(|lead| lead.lexical).fold(0.0_f32, f32::max)
+    }
+
+    fn best_cosine(&self) -> f32 {
+        self.known.values().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max)
     }
 
     /// The best so far, by words and vectors together.

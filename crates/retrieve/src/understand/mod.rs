@@ -1,6 +1,6 @@
 //! What a question in plain words says about file types and years, found without a model.
 //!
-//! A word becomes a filter only where it stands as one: `in ppt or docx`, `pdf files`, `presentations about …`, `*.docx`,
+//! A word becomes a filter only where it is used as one: `in ppt or docx`, `pdf files`, `presentations about …`, `*.docx`,
 //! `type:pdf`, a name of a format alone or at the end (`vendor x 2021 ppt docx`). `pdf parser library` and `how to write an excel macro` speak of the thing itself and stay as they
 //! are. So does a number after a word that counts something else (`room 2021`). What is quoted is never taken apart.
 //! English and German.

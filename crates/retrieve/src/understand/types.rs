@@ -64,7 +64,7 @@ fn add(exts: &mut Vec<String>, found: Vec<String>) {
 
 /// A word that can mean a type of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kind {
+struct FileTypeWord {
     exts: &'static [&'static str],
     form: Form,
 }
@@ -82,7 +82,7 @@ enum Form {
 }
 
 #[rustfmt::skip]
-fn kind(word: &str) -> Option<Kind> {
+fn kind(word: &str) -> Option<FileTypeWord> {
     const SLIDES: &[&str] = &[".pptx", ".ppt", ".odp"];
     const SHEETS: &[&str] = &[".xlsx", ".xls", ".ods", ".csv"];
     const WORD: &[&str] = &[".docx", ".doc"];
@@ -135,10 +135,10 @@ fn kind(word: &str) -> Option<Kind> {
         "text" => (&[".txt", ".md"], Form::Program),
         _ => return None,
     };
-    Some(Kind { exts, form })
+    Some(FileTypeWord { exts, form })
 }
 
-fn endings(kinds: &[Kind]) -> Vec<String> {
+fn endings(kinds: &[FileTypeWord]) -> Vec<String> {
     kinds.iter().flat_map(|kind| kind.exts).map(|ext| (*ext).to_owned()).collect()
 }
 
@@ -345,7 +345,7 @@ const ABOUT_FORMATS: &[&str] = &[
     "vs",
 ];
 
-/// Whether nothing, a year or a word that links stands there: what is before it is not part of a longer name.
+/// Whether nothing, a year or a word that links is there: what is before it is not part of a longer name.
 fn is_border(words: &[Word], at: usize) -> bool {
     let operator = |word: &Word| word.raw.starts_with('-') || word.raw.contains(':');
     words[at..].first().is_none_or(|word| word.taken || word.is(LINKS) || operator(word))

@@ -18,7 +18,7 @@ impl Word {
     }
 }
 
-/// Words at blanks; what stands between double quotes is one word.
+/// Words at blanks; what is between double quotes is one word.
 pub(super) fn split(query: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut rest = query;

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use super::super::Site;
-use super::{Answer, Peer, RESULTS, Session, debian_size, printed};
+use super::{Peer, ProcessEach, RESULTS, Session, debian_size, printed};
 use crate::process::exists;
 use crate::tools::apt;
 
@@ -67,23 +67,13 @@ impl Peer for Recoll {
     }
 
     fn open(&self, site: &Site) -> Result<Option<Box<dyn Session>>, String> {
-        Ok(Some(Box::new(Folder(site.clone()))))
+        Ok(Some(Box::new(ProcessEach { site: site.clone(), search, files })))
     }
 }
 
-/// Each question is a process of its own.
-struct Folder(Site);
-
-impl Session for Folder {
-    fn ask(&mut self, question: &str) -> Result<Answer, String> {
-        let text = printed(&mut search(&self.0, question))?;
-        let prefix = format!("[file://{}/", self.0.folder.display());
-        let places = text.lines().filter_map(|line| line.split('\t').nth(1)?.strip_prefix(&prefix));
-        let files = places.map(|place| place.trim_end_matches(']').to_owned()).collect();
-        Ok(Answer { files, text })
-    }
-
-    fn resident(&self) -> Option<u64> {
-        None
-    }
+/// The files of what was printed, best first.
+fn files(site: &Site, _: &str, text: &str) -> Vec<String> {
+    let prefix = format!("[file://{}/", site.folder.display());
+    let places = text.lines().filter_map(|line| line.split('\t').nth(1)?.strip_prefix(&prefix));
+    places.map(|place| place.trim_end_matches(']').to_owned()).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use super::super::Site;
-use super::{Answer, Peer, RESULTS, Session, debian_size, printed};
+use super::{Peer, ProcessEach, RESULTS, Session, debian_size, printed};
 use crate::process::exists;
 use crate::tools::apt;
 
@@ -118,33 +118,23 @@ impl Peer for Ripgrep {
     }
 
     fn open(&self, site: &Site) -> Result<Option<Box<dyn Session>>, String> {
-        Ok(Some(Box::new(Folder(site.clone()))))
+        Ok(Some(Box::new(ProcessEach { site: site.clone(), search, files })))
     }
 }
 
-/// Each question is a process of its own.
-struct Folder(Site);
-
-impl Session for Folder {
-    fn ask(&mut self, question: &str) -> Result<Answer, String> {
-        let text = printed(&mut search(&self.0, question))?;
-        let words = words(question);
-        let mut files: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
-        for line in text.lines() {
-            let Some((path, rest)) = line.trim_start_matches("./").split_once(':') else { continue };
-            let (seen, count) = files.entry(path).or_default();
-            let rest = rest.to_lowercase();
-            seen.extend(words.iter().filter(|word| rest.contains(*word)).map(String::as_str));
-            *count += 1;
-        }
-        let mut ranked: Vec<(&str, usize, usize)> =
-            files.into_iter().map(|(path, (seen, count))| (path, seen.len(), count)).collect();
-        ranked.sort_by(|one, other| (other.1, other.2, one.0).cmp(&(one.1, one.2, other.0)));
-        let files = ranked.into_iter().take(RESULTS).map(|(path, ..)| path.to_owned()).collect();
-        Ok(Answer { files, text })
+/// The files of what was printed: those with the most different words first.
+fn files(_: &Site, question: &str, text: &str) -> Vec<String> {
+    let words = words(question);
+    let mut files: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
+    for line in text.lines() {
+        let Some((path, rest)) = line.trim_start_matches("./").split_once(':') else { continue };
+        let (seen, count) = files.entry(path).or_default();
+        let rest = rest.to_lowercase();
+        seen.extend(words.iter().filter(|word| rest.contains(*word)).map(String::as_str));
+        *count += 1;
     }
-
-    fn resident(&self) -> Option<u64> {
-        None
-    }
+    let mut ranked: Vec<(&str, usize, usize)> =
+        files.into_iter().map(|(path, (seen, count))| (path, seen.len(), count)).collect();
+    ranked.sort_by(|one, other| (other.1, other.2, one.0).cmp(&(one.1, one.2, other.0)));
+    ranked.into_iter().take(RESULTS).map(|(path, ..)| path.to_owned()).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! The token is referred to, not printed, unless `--show-token` asks for it.
 
+mod client_table;
 mod clients;
 mod config_file;
 mod diff;
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-pub(crate) use clients::{CLIENTS, Home, KnownClient};
+pub(crate) use client_table::CLIENTS;
+pub(crate) use clients::{Home, KnownClient};
 
 use crate::cli::Cli;
 use crate::config::{self, Loaded};

@@ -22,7 +22,7 @@ use super::error::{Problem, Problems};
 use super::keys::{Key, KeySpec};
 
 pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, IngestSettings, PdfMode};
-pub(crate) use models::{ModelProvider, Models, Rag, SttProvider};
+pub(crate) use models::{Models, ProviderChoice, Rag};
 pub(crate) use repo::RepoSettings;
 pub(crate) use security::{Auth, KeychainEntry, SecretProvider, SecretSettings, Security};
 pub(crate) use server::{Listen, ServerSettings, ToolNameStyle};
@@ -74,6 +74,8 @@ pub(crate) struct Surroundings {
     pub weights: Weights,
     /// The repository tools are all that is served.
     pub repo_alone: bool,
+    /// They are, in a state directory that other tools may use at other times.
+    pub repo_apart: bool,
     /// Only the smart tools are served, and no folder was named.
     pub roots_missing: bool,
     /// `repo_mcp.toml` could be read, or is not there.

@@ -18,6 +18,8 @@ pub(crate) struct RepoSettings {
     pub semantic: bool,
     /// What the folder itself says about them could be read.
     pub is_sound: bool,
+    /// What they show is indexed apart from what other tools index in the same state directory.
+    pub is_apart: bool,
 }
 
 impl SettingsCheck<'_> {
@@ -59,6 +61,7 @@ impl SettingsCheck<'_> {
             view: Arc::new(view),
             semantic: values.bool(Key::RepoSemanticEnabled),
             is_sound: surroundings.repo_sound,
+            is_apart: surroundings.repo_apart,
         }
     }
 }

@@ -41,6 +41,7 @@ fn resolve_with(pairs: &[&str], force_insecure: bool) -> Resolved {
         output: OutputSettings { json: false, quiet: false, non_interactive: true },
         weights: Weights::default(),
         repo_alone: false,
+        repo_apart: false,
         roots_missing: false,
         repo_sound: true,
         force_insecure,
@@ -58,10 +59,10 @@ fn d081_d169_to_d180_defaults_of_the_specification() {
     let Resolved { settings: s, problems, warnings } = resolve(&[]);
     assert!(problems.is_empty() && warnings.is_empty(), "{problems:?} {warnings:?}");
     // D170
-    assert_eq!(s.models.chat_model, "mistral-small-2506");
-    assert_eq!(s.models.embed_text_model, "mistral-embed");
-    assert_eq!(s.models.embed_code_model, "codestral-embed");
-    assert_eq!(s.models.ocr_model, "mistral-ocr-latest");
+    assert_eq!(s.models.mistral.chat_model, "mistral-small-2506");
+    assert_eq!(s.models.mistral.embed_text_model, "mistral-embed");
+    assert_eq!(s.models.mistral.embed_code_model, "codestral-embed");
+    assert_eq!(s.models.mistral.ocr_model, "mistral-ocr-latest");
     // D171
     assert!(s.rag.generate_answer);
     assert_eq!((s.rag.k_default, s.rag.max_context_chars, s.rag.oversample_factor), (10, 20_000, 5));
@@ -87,11 +88,11 @@ fn d081_d169_to_d180_defaults_of_the_specification() {
         transcript_overlap_ms: 5000,
     };
     assert_eq!(s.chunking, chunking);
-    // D174, with the alias that the API wants spelled out
-    assert_eq!(s.models.stt, SttProvider::Mistral);
-    assert_eq!(s.models.stt_mistral_model, "voxtral-mini-latest");
-    assert_eq!(s.models.stt_elevenlabs_model, "scribe_v1");
-    assert!(s.models.stt_mistral_timestamps && s.models.stt_elevenlabs_timestamps);
+    // D174, with the alias that the API wants spelled out; `auto` asks Mistral first
+    assert_eq!(s.models.stt, ProviderChoice::Auto);
+    assert_eq!(s.models.mistral.stt_model, "voxtral-mini-latest");
+    assert_eq!(s.models.elevenlabs.stt_model, "scribe_v2");
+    assert!(s.models.mistral.stt_timestamps && s.models.elevenlabs.stt_timestamps);
     // D175
     assert_eq!(s.x402.mode, X402Mode::Off);
     assert!(!s.x402.tools_call_enabled && !s.x402.bazaar_enabled);

@@ -12,6 +12,7 @@ mod damage;
 mod documents;
 mod escapes;
 mod faults;
+mod first_contact;
 mod fresh;
 mod front;
 mod hanging;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::cmap::{CMap, code};
 use super::file::File;
-use super::font::{Font, Kind, font_file};
+use super::font::{Font, FontKind, font_file};
 use super::font_program;
 use super::object::{Dict, Object};
 use super::predefined::{Collection, PredefinedEncoding, PredefinedMaps};
@@ -122,7 +122,7 @@ pub(super) fn load(
     {
         composite.collection = predefined.collection_of(encoding, file.meter)?;
     }
-    Ok(Font { kind: Kind::Composite(Box::new(composite)), to_unicode, vertical })
+    Ok(Font { kind: FontKind::Composite(Box::new(composite)), to_unicode, vertical })
 }
 
 /// The encoding of a font, and whether it writes downwards.

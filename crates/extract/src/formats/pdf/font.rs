@@ -14,13 +14,13 @@ use crate::sink::Outcome;
 
 #[derive(Debug)]
 pub(super) struct Font {
-    pub(super) kind: Kind,
+    pub(super) kind: FontKind,
     pub(super) to_unicode: Option<CMap>,
     pub(super) vertical: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum FontKind {
     Simple { characters: Box<[Option<Box<str>>; 256]>, widths: Box<[f32; 256]> },
     Composite(Box<Composite>),
 }
@@ -53,7 +53,7 @@ impl Font {
     /// Goes through the codes of a string.
     pub(super) fn chars<'f>(&'f self, bytes: &[u8], mut each: impl FnMut(Char<'f>)) {
         match &self.kind {
-            Kind::Simple { characters, widths } => {
+            FontKind::Simple { characters, widths } => {
                 for byte in bytes {
                     let index = usize::from(*byte);
                     let mapped = self.to_unicode.as_ref().and_then(|map| map.text(u32::from(*byte)));
@@ -61,7 +61,7 @@ impl Font {
                     each(Char { text, width: widths[index], is_blank: *byte == b' ' });
                 }
             }
-            Kind::Composite(composite) => {
+            FontKind::Composite(composite) => {
                 let mut rest = bytes;
                 while !rest.is_empty() {
                     let code = composite.next_code(rest);

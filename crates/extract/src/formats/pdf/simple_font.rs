@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::cmap::CMap;
 use super::file::File;
-use super::font::{Font, Kind, font_file};
+use super::font::{Font, FontKind, font_file};
 use super::font_program;
 use super::glyph_names::glyph_text;
 use super::object::{Dict, Object};
@@ -65,7 +65,7 @@ pub(super) fn load(dict: &Dict, to_unicode: Option<CMap>, file: &File<'_>) -> Ou
         }
     }
     let widths = simple_widths(dict, name, is_type3, &characters, file)?;
-    Ok(Font { kind: Kind::Simple { characters, widths }, to_unicode, vertical: false })
+    Ok(Font { kind: FontKind::Simple { characters, widths }, to_unicode, vertical: false })
 }
 
 fn simple_widths(

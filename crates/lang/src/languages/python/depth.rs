@@ -15,7 +15,7 @@ pub(super) struct Depth {
 }
 
 /// Every token but a name and a literal may be a level of its own: an operator, a bracket, a call after a call. Commas
-/// separate what stands side by side, except in front of the body of a lambda.
+/// separate what is side by side, except in front of the body of a lambda.
 pub(super) fn of(tokens: impl Iterator<Item = (TokenKind, usize)>) -> Depth {
     let mut depth = Depth::default();
     let (mut here, mut base, mut blocks) = (0_usize, 0_usize, 0_usize);

@@ -124,7 +124,7 @@ pub(super) fn repr(value: &Value) -> String {
 /// The kinds of quotes, in the order in which Python tries them.
 const QUOTES: [&str; 4] = ["'", "\"", "\"\"\"", "'''"];
 
-/// An f-string of these parts, in the first quotes that need no escapes; a part is text, or what stands in braces.
+/// An f-string of these parts, in the first quotes that need no escapes; a part is text, or what is in braces.
 pub(super) fn formatted(parts: &[(String, bool)]) -> String {
     let mut quotes = QUOTES.to_vec();
     let mut out = String::new();
@@ -142,7 +142,7 @@ pub(super) fn formatted(parts: &[(String, bool)]) -> String {
     format!("f{quote}{out}{quote}")
 }
 
-/// A part of an f-string, and the quotes it can stand in. Line ends and tabs stay as they are inside braces.
+/// A part of an f-string, and the quotes it can be in. Line ends and tabs stay as they are inside braces.
 fn escaped<'q>(part: &str, is_text: bool, quotes: &[&'q str]) -> (String, Vec<&'q str>) {
     let mut out = String::with_capacity(part.len());
     for c in part.chars() {

@@ -98,7 +98,7 @@ impl<'s> Reader<'s> {
         self.notes.labels.pop();
     }
 
-    /// In Python's tree every `elif` stands in the `else` of the one before.
+    /// In Python's tree every `elif` is in the `else` of the one before.
     fn clause(&mut self, index: usize, clause: &ElifElseClause) {
         let labels = self.notes.labels.len();
         let times = index + usize::from(clause.test.is_some());
@@ -202,7 +202,7 @@ impl<'s> Reader<'s> {
         self.notes.scopes.truncate(scopes);
     }
 
-    /// The first row of the comments that stand directly in front of what begins here. What is indented deeper belongs
+    /// The first row of the comments that are directly in front of what begins here. What is indented deeper belongs
     /// to the block before.
     fn front(&self, start: usize) -> usize {
         let (mut row, column) = self.lines.place(start);

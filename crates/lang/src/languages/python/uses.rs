@@ -238,7 +238,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The rest of what stands between the parentheses of a class.
+    /// The rest of what is between the parentheses of a class.
     pub(super) fn base_arguments(&mut self, arguments: Option<&Arguments>) {
         let Some(arguments) = arguments else { return };
         for base in &arguments.args {
@@ -296,7 +296,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A name that stands for a value. `_` stands for none.
+    /// A name that means a value; `_` does not.
     fn value(&mut self, kind: ReferenceKind, name: &impl Ranged, through: Option<&ExprAttribute>) {
         if self.text(name) != "_" {
             self.name(kind, name, through);
@@ -312,7 +312,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What stands in front of the dot, with the parentheses that the tree leaves out.
+    /// What comes in front of the dot, with the parentheses that the tree leaves out.
     fn object(&self, attribute: &ExprAttribute) -> &'s str {
         let start = attribute.start().to_usize();
         let end = attribute.value.end().to_usize();

@@ -237,3 +237,25 @@ fn r055_the_same_bytes_however_the_index_was_built() {
     assert_eq!(answers[0], answers[1], "1 and 8 threads");
     assert_eq!(answers[0], answers[2], "at once and step by step");
 }
+
+/// The repository tools alone show other files than the rest: in a state directory that all tools use, neither makes the
+/// other read again.
+#[test]
+fn a_shared_state_directory_is_not_read_again_for_other_tools() {
+    let folder = Folder::from(
+        "//- .gitignore\n*.gen.py\n//- a.py\ndef pelican(): pass\n//- b.gen.py\ndef pelican(): pass\n",
+    );
+    let state = folder.outside().join("shared");
+    let all = program(&folder).state_dir(&state);
+    all.index();
+    let repo = || all.stdio(&["--tools", "repo"]).connect(Era::Legacy);
+    let mut server = repo();
+    assert_eq!(result(&mut server, "refresh_index", json!({}))["added"], 2, "git's rules do not count");
+    drop(server);
+    let again = all.index();
+    assert!(again.output().contains("(0 read now"), "{}", again.output());
+    let found = all.run(&["search", "pelican", "--json"]).expect(0);
+    assert!(!found.output().contains("b.gen.py"), "{}", found.output());
+    let refreshed = result(&mut repo(), "refresh_index", json!({}));
+    assert_eq!((&refreshed["added"], &refreshed["updated"]), (&json!(0), &json!(0)), "{refreshed}");
+}

@@ -1,6 +1,7 @@
 //! Limits, and the configuration that sets them.
 
 use serde_json::json;
+use testkit::Client;
 
 use super::{BINARY, blocked, envelope, program, repo_with, result, service, strings};
 
@@ -35,6 +36,34 @@ fn r013_r015_case_25_every_limit_blocks_and_is_named() {
     let mut server = repo_with(&folder, &["--max-total-bytes-per-response", "120"]);
     let reason = blocked(&mut server, "open_file", json!({ "path": "src/service.py" }));
     assert!(reason.contains("max_total_bytes_per_response"), "{reason}");
+}
+
+/// An answer carries its content twice, as text and as structured content, and both count.
+#[test]
+fn r015_the_limit_is_that_of_the_message_on_the_wire() {
+    const LIMIT: usize = 20_000;
+    let folder = service();
+    for lines in (50..=400).step_by(25) {
+        folder.write(&format!("big/{lines}.py"), "value = \"quoted\"\n".repeat(lines));
+    }
+    let limit = LIMIT.to_string();
+    let mut server =
+        repo_with(&folder, &["--max-total-bytes-per-response", &limit, "--max-open-lines", "400"]);
+    let (mut answered, mut refused) = (0, 0);
+    for lines in (50..=400).step_by(25) {
+        let reply = server.call("repo.open_file", json!({ "path": format!("big/{lines}.py") }));
+        let size = reply.result.to_string().len();
+        match reply.is_error() {
+            false => answered += 1,
+            true => {
+                refused += 1;
+                let reason = reply.structured()["result"]["reason"].as_str().unwrap().to_owned();
+                assert!(reason.contains("max_total_bytes_per_response"), "{reason}");
+            }
+        }
+        assert!(size <= LIMIT, "{lines} lines: {size} bytes on the wire");
+    }
+    assert!(answered > 0 && refused > 0, "{answered} answered, {refused} refused");
 }
 
 #[test]

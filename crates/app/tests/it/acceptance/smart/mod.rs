@@ -14,7 +14,7 @@ use testkit::{Client, Era, Folder, Server, StdioServer};
 use super::program;
 
 /// A server of the smart tools alone, on standard input.
-fn smart(folder: &Folder) -> StdioServer {
+pub(super) fn smart(folder: &Folder) -> StdioServer {
     smart_with(folder, &[])
 }
 
@@ -28,7 +28,7 @@ fn served(folder: &Folder, flags: &[&str]) -> Server {
 }
 
 /// Brings a folder's index up to date, so that everything in it is found.
-fn indexed(client: &mut dyn Client, root: &str) -> Value {
+pub(super) fn indexed(client: &mut dyn Client, root: &str) -> Value {
     client.expect("indexFolder", json!({ "root": root }))
 }
 

@@ -4,6 +4,8 @@
     reason = "it looks at the state directory and at the kernel's own files"
 )]
 
+mod models;
+
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -16,8 +18,8 @@ use policy::{Confinement, ConfinementStatus};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
-use super::connect::{CLIENTS, Home};
 use crate::cli::Cli;
+use crate::commands::connect::{CLIENTS, Home};
 use crate::config::{self, Loaded, Settings};
 use crate::exit::{Exit, ExitCode};
 use crate::print::connection::SavedConnection;
@@ -110,7 +112,10 @@ impl DoctorCheck {
 pub(crate) fn run(cli: &Cli) -> Result<(), Exit> {
     let mut checks = vec![DoctorCheck::fine("program", format!("dir2mcp {}", env!("CARGO_PKG_VERSION")))];
     match config::load(cli) {
-        Ok(loaded) => checks.extend(of_the_folder(&loaded)),
+        Ok(mut loaded) => {
+            checks.extend(of_the_folder(&loaded));
+            checks.extend(models::checks(&mut loaded));
+        }
         Err(error) => {
             let exit = Exit::from(error);
             let remedy = exit.hints.join(" ");
@@ -143,7 +148,7 @@ fn of_the_folder(loaded: &Loaded) -> Vec<DoctorCheck> {
     checks.push(configuration(loaded));
     checks.push(state_directory(settings));
     checks.push(space(settings));
-    checks.push(index(settings));
+    checks.push(index(loaded));
     checks.push(writer(settings));
     checks.extend(server(settings));
     checks
@@ -234,11 +239,12 @@ fn space(settings: &Settings) -> DoctorCheck {
     }
 }
 
-fn index(settings: &Settings) -> DoctorCheck {
+fn index(loaded: &Loaded) -> DoctorCheck {
+    let settings = &loaded.settings;
     if !settings.state_dir.join("meta.sqlite").exists() {
         return DoctorCheck::notice("index", "there is none yet", "dir2mcp up, or dir2mcp index");
     }
-    let opened = wire::open_engine_for_reading(settings);
+    let opened = wire::open_engine_for_reading(loaded);
     match opened {
         Ok(engine) => {
             let progress = engine.progress();

@@ -1,4 +1,7 @@
-//! Puts the parts together: the only file that names concrete providers, stores and servers in one breath.
+//! Puts the parts together: the only place that names concrete providers, stores and servers in one breath.
+
+mod machine;
+mod models;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,21 +17,24 @@ use dir2mcp_http::{
 use engine::state_dir::{self, StateDirError};
 use engine::{
     AnswerSettings, ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError,
-    FurtherRoot, InProcess, IngestRules, ModelNames, SystemClock, Workspace,
+    FurtherRoot, InProcess, IngestRules, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
-use model::{DocType, EmbeddingProvider, IndexKind, Providers};
+use model::{DocType, EmbeddingProvider, Providers};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
-use crate::config::settings::{self, SttProvider};
-use crate::config::{Settings, files};
+use crate::config::settings;
+use crate::config::{Loaded, Settings, files};
 use crate::exit::Exit;
 use crate::memory;
 use crate::secrets::token::KeptToken;
 use crate::vitals::WorkspaceVitals;
 use crate::workspace::{self, FoundRoot, RootPlace};
+
+pub(crate) use machine::{capabilities, extras};
+pub(crate) use models::{costs, local_provider, models_of, probe};
 
 /// Whether the root holds files of this type that would be indexed.
 pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
@@ -43,20 +49,24 @@ pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
 }
 
 /// Opens the engine that these settings describe.
-pub(crate) fn open_engine(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &RootPlace::primary(settings), false)
+pub(crate) fn open_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
+    let providers = models::providers(loaded)?;
+    Ok(open(loaded, providers, &RootPlace::primary(&loaded.settings), false)?)
 }
 
-/// The same, for a look at what is there.
-pub(crate) fn open_engine_for_reading(settings: &Settings) -> Result<Arc<Engine>, EngineError> {
-    open(settings, &RootPlace::primary(settings), true)
+/// The same, for a look at what is there, which takes no provider.
+pub(crate) fn open_engine_for_reading(loaded: &Loaded) -> Result<Arc<Engine>, EngineError> {
+    let providers = Providers::only(EmbeddingProvider::from(TableEmbedder));
+    open(loaded, providers, &RootPlace::primary(&loaded.settings), true)
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
-pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Workspace>, EngineError> {
-    let primary = open_engine(settings)?;
+pub(crate) fn open_roots(loaded: &Loaded) -> Result<Arc<Workspace>, Exit> {
+    let settings = &loaded.settings;
+    let providers = models::providers(loaded)?;
+    let primary = open(loaded, providers.clone(), &RootPlace::primary(settings), false)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
-        FoundRoot::Own(place) => match open(settings, &place, false) {
+        FoundRoot::Own(place) => match open(loaded, providers.clone(), &place, false) {
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
@@ -67,8 +77,13 @@ pub(crate) fn open_roots(settings: &Settings) -> Result<Arc<Workspace>, EngineEr
     Ok(Arc::new(Workspace::new(primary, further.collect())))
 }
 
-fn open(settings: &Settings, place: &RootPlace, read_only: bool) -> Result<Arc<Engine>, EngineError> {
-    let embedding = EmbeddingProvider::from(TableEmbedder);
+fn open(
+    loaded: &Loaded,
+    providers: Providers,
+    place: &RootPlace,
+    read_only: bool,
+) -> Result<Arc<Engine>, EngineError> {
+    let settings = &loaded.settings;
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
         root: place.root.clone(),
@@ -84,11 +99,11 @@ fn open(settings: &Settings, place: &RootPlace, read_only: bool) -> Result<Arc<E
             system_prompt: settings.rag.system_prompt.clone(),
             max_context_chars: settings.rag.max_context_chars,
         },
-        models: model_names(settings, &embedding),
+        models: models::names(loaded, &providers),
         clock: Arc::new(SystemClock),
         read_only,
     };
-    Ok(Arc::new(Engine::open(config, Providers::only(embedding))?))
+    Ok(Arc::new(Engine::open(config, providers)?))
 }
 
 /// What is indexed of a root. The chosen tools have no part in it: they share the index.
@@ -185,7 +200,10 @@ pub(crate) fn site(
     };
     let path = &server.mcp_path;
     let mut site = HttpSite::default()
-        .vitals(Arc::new(WorkspaceVitals(Arc::clone(workspace))))
+        .vitals(Arc::new(WorkspaceVitals {
+            workspace: Arc::clone(workspace),
+            costs: models::ledger_path(settings),
+        }))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
         .route(mcp_route(path.clone(), endpoint(&chosen(settings, workspace))?));
@@ -298,15 +316,18 @@ pub(crate) fn http_config(
     })
 }
 
-/// What the running server may touch: its root and its certificate to read, its state directory to write. Nothing else
-/// is needed once the configuration and the token are read.
-pub(crate) fn confinement(settings: &Settings) -> Confinement {
+/// What the running server may touch: its root and its certificate to read, its state directory to write, and what its
+/// providers need. Nothing else is needed once the configuration and the keys are read.
+pub(crate) fn confinement(loaded: &Loaded) -> Confinement {
+    let settings = &loaded.settings;
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
-    Confinement {
+    let mut confinement = Confinement {
         read: workspace::folders(settings).chain(tls).collect(),
         write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()],
         run: programs(),
-    }
+    };
+    models::extend(&mut confinement, loaded);
+    confinement
 }
 
 /// What extracts the text of documents: sandboxed child processes of this program.
@@ -390,23 +411,6 @@ fn chunk_options(chunking: &settings::Chunking) -> ChunkOptions {
         code_overlap_lines: chunking.code_overlap_lines,
         transcript_segment_ms: chunking.transcript_segment_ms,
         transcript_overlap_ms: chunking.transcript_overlap_ms,
-    }
-}
-
-/// The names that `corpus.json` and `dir2mcp.stats` show: what is in use, not what could be.
-fn model_names(settings: &Settings, embedding: &EmbeddingProvider) -> ModelNames {
-    let models = &settings.models;
-    let (stt_provider, stt_model) = match models.stt {
-        SttProvider::Mistral => ("mistral", &models.stt_mistral_model),
-        SttProvider::Elevenlabs => ("elevenlabs", &models.stt_elevenlabs_model),
-    };
-    ModelNames {
-        embed_text: embedding.model(IndexKind::Text).to_owned(),
-        embed_code: embedding.model(IndexKind::Code).to_owned(),
-        ocr: models.ocr_model.clone(),
-        stt_provider: stt_provider.to_owned(),
-        stt_model: stt_model.clone(),
-        chat: "extractive".to_owned(),
     }
 }
 

@@ -1,0 +1,103 @@
+//! Mistral: embeddings, chat, OCR and transcription.
+
+mod ocr;
+
+use std::sync::Arc;
+
+use model::{
+    ChatModel, EmbedLimits, Embedder, ProviderError, TextRecognizer, TranscribeLimits, Transcriber,
+    UsageMeter,
+};
+use secrecy::SecretString;
+
+use crate::http::{Address, AddressError, EndpointSettings, HttpCore, KeyHeader, ProviderEndpoint};
+use crate::probe::{ProviderProbe, probe_models};
+use crate::reach::ProviderReach;
+use crate::wire::chat::RemoteChat;
+use crate::wire::embeddings::{EmbedModel, RemoteEmbedder, probe_dimensions};
+use crate::wire::transcription::{RemoteTranscriber, TranscriptionForm};
+
+pub const BASE_URL: &str = "https://api.mistral.ai";
+pub const EMBED_TEXT_MODEL: &str = "mistral-embed";
+pub const EMBED_CODE_MODEL: &str = "codestral-embed";
+pub const CHAT_MODEL: &str = "mistral-small-latest";
+pub const OCR_MODEL: &str = "mistral-ocr-latest";
+pub const STT_MODEL: &str = "voxtral-mini-latest";
+
+const PROVIDER: &str = "mistral";
+
+/// 256 texts pass and 257 are refused. Fewer keep a request within the tokens that it may have, which are not documented.
+const EMBED_LIMITS: EmbedLimits = EmbedLimits { texts: 128, bytes: 48 << 10, requests: 4 };
+const REQUESTS: usize = 8;
+
+pub struct MistralConfig {
+    pub key: SecretString,
+    /// Another address than [`BASE_URL`].
+    pub base_url: Option<String>,
+    pub meter: Option<Arc<dyn UsageMeter>>,
+}
+
+pub struct Mistral {
+    endpoint: ProviderEndpoint,
+}
+
+impl Mistral {
+    pub fn new(config: MistralConfig, core: Arc<HttpCore>) -> Result<Mistral, AddressError> {
+        let address = Address::parse(config.base_url.as_deref().unwrap_or(BASE_URL))?.with_version("v1");
+        let endpoint = ProviderEndpoint::new(
+            core,
+            EndpointSettings {
+                provider: PROVIDER.to_owned(),
+                address,
+                key: Some(config.key),
+                key_header: KeyHeader::Bearer,
+                requests: REQUESTS,
+                meter: config.meter,
+            },
+        );
+        Ok(Mistral { endpoint })
+    }
+
+    /// One model for text and one for code.
+    pub fn embedder(&self, text: EmbedModel, code: EmbedModel) -> Arc<dyn Embedder> {
+        let endpoint = self.endpoint.clone();
+        Arc::new(RemoteEmbedder::new(endpoint, [text, code], EMBED_LIMITS, "output_dimension"))
+    }
+
+    /// Asks a model that [`EmbedModel::known_dimensions`] does not know how long its vectors are.
+    pub async fn dimensions(&self, model: &str) -> Result<usize, ProviderError> {
+        probe_dimensions(&self.endpoint, model).await
+    }
+
+    pub fn chat(&self, model: impl Into<String>) -> Arc<dyn ChatModel> {
+        Arc::new(RemoteChat {
+            endpoint: self.endpoint.clone(),
+            model: model.into(),
+            // It tells unasked, and refuses the question.
+            asks_for_usage: false,
+            quirks: Default::default(),
+        })
+    }
+
+    pub fn recognizer(&self, model: impl Into<String>) -> Arc<dyn TextRecognizer> {
+        Arc::new(ocr::MistralRecognizer::new(self.endpoint.clone(), model.into()))
+    }
+
+    pub fn transcriber(&self, model: impl Into<String>) -> Arc<dyn Transcriber> {
+        Arc::new(RemoteTranscriber {
+            endpoint: self.endpoint.clone(),
+            model: model.into(),
+            form: TranscriptionForm::Mistral,
+            limits: TranscribeLimits { takes_files: true, bytes: 256 << 20, requests: 2 },
+        })
+    }
+
+    pub fn reach(&self) -> ProviderReach {
+        ProviderReach::of(&self.endpoint)
+    }
+
+    /// Whether key and address work, and whether these models are offered.
+    pub async fn probe(&self, models: &[&str]) -> ProviderProbe {
+        probe_models(&self.endpoint, "models", models).await
+    }
+}
