@@ -106,7 +106,7 @@ fn sixty_injections_stay_in_their_fences_and_change_no_tool() {
         let (question, name) = question(number);
         let answer = server.expect("dir2mcp.ask", json!({ "question": question }));
         assert_eq!(mistral.counts().chat_calls, number + 1, "a model's words start nothing");
-        assert!(!answer["answer"].as_str().unwrap().contains("evil.example"), "{answer}");
+        assert!(!answer["answer"].as_str().unwrap().contains("evil.example/?d=1"), "{answer}");
         let body = mistral.last_request().json();
         let system = body["messages"][0]["content"].as_str().unwrap();
         let marker = system.split("the marker ").nth(1).unwrap().split('.').next().unwrap();
