@@ -28,7 +28,7 @@ impl Engine {
     pub fn speaker(&self) -> Result<&Arc<dyn Speaker>, Failure> {
         self.providers().speaker.as_ref().ok_or_else(|| {
             Failure::new(ErrorCode::ConfigInvalid, "no provider that reads aloud is set up").hint(
-                "Set tts.provider to elevenlabs or openai, with its key; dir2mcp.ask answers in text without one.",
+                "Set tts.provider: elevenlabs or openai with its key, or local with the program espeak-ng. dir2mcp.ask answers in text.",
             )
         })
     }

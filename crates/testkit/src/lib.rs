@@ -12,6 +12,7 @@ mod embedder;
 mod folder;
 mod hanging;
 mod http;
+pub mod injections;
 pub mod measure;
 mod packages;
 mod process;

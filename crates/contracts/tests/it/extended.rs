@@ -27,7 +27,8 @@ async fn d161_d162_d097_annotate_validates_stores_and_indexes() {
     let reply =
         "Here it is:\n```json\n{\"number\": 7781, \"seller\": {\"name\": \"Kystfisk\"}, \"total\": 920}\n```";
     let chat = Arc::new(ScriptedChat::saying(reply));
-    let registry = registry(&folder(), chatting(&chat));
+    let folder = folder();
+    let registry = registry(&folder, chatting(&chat));
     let arguments = json!({"rel_path": "invoice.md", "schema_json": invoice_schema()});
     let done = expect(&registry, "dir2mcp.annotate", arguments).await;
     assert_eq!(
@@ -51,7 +52,8 @@ async fn d161_a_wrong_annotation_is_corrected_once() {
     let right =
         ChatStep::Say("{\"number\": 7781, \"seller\": {\"name\": \"Kystfisk\"}, \"total\": 920}".into());
     let chat = Arc::new(ScriptedChat::saying("never").then([wrong.clone(), right, wrong.clone(), wrong]));
-    let registry = registry(&folder(), chatting(&chat));
+    let folder = folder();
+    let registry = registry(&folder, chatting(&chat));
     let arguments =
         json!({"rel_path": "invoice.md", "schema_json": invoice_schema(), "index_flattened_text": false});
     let done = expect(&registry, "dir2mcp.annotate", arguments.clone()).await;

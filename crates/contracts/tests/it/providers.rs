@@ -32,7 +32,8 @@ pub(crate) fn error_of(result: &contracts::ToolResult) -> (String, String) {
 #[tokio::test]
 async fn d165_ask_audio_returns_the_answer_and_a_recording() {
     let speaker: Arc<dyn Speaker> = Arc::new(ScriptedSpeaker::default());
-    let registry = registry(&folder(), Providers { speaker: Some(speaker), ..without_providers() });
+    let folder = folder();
+    let registry = registry(&folder, Providers { speaker: Some(speaker), ..without_providers() });
     let arguments =
         json!({"question": "how many days of annual leave?", "voice_id": "anna", "format": "wav"});
     let result = call(&registry, "dir2mcp.ask_audio", arguments).await;
@@ -114,7 +115,8 @@ async fn s028_s029_a_model_that_fails_is_llm_upstream() {
 async fn s029_a_model_rewrites_a_question() {
     let reply = "{\"fts\": \"vendor AND\\n contract\", \"exts\": [\"PPTX\", \".docx\", \"../x\"], \"years\": [\"2021\", \"soon\"], \"notes\": \"paired\"}";
     let chat = Arc::new(ScriptedChat::saying(reply));
-    let registry = registry(&folder(), chatting(&chat));
+    let folder = folder();
+    let registry = registry(&folder, chatting(&chat));
     let done =
         expect(&registry, "rewriteQuery", json!({"query": "vendor X contracts from 2021 in ppt or docx"}))
             .await;
@@ -130,7 +132,7 @@ async fn repo_tools_ask_no_provider() {
         folder.write(&format!("{number}.md"), format!("The harbour fee of port {number} is paid here.\n"));
     }
     let chat = Arc::new(ScriptedChat::saying("never"));
-    let reranker = Arc::new(ScriptedReranker::liking("port 7 "));
+    let reranker = Arc::new(ScriptedReranker::liking("port 12 "));
     let providers =
         Providers { reranker: Some(Arc::clone(&reranker) as Arc<dyn Reranker>), ..chatting(&chat) };
     let registry = registry(&folder, providers);
@@ -139,8 +141,8 @@ async fn repo_tools_ask_no_provider() {
     expect(&registry, "repo.build_context_bundle", json!({"prompt": "harbour fee", "budget": budget})).await;
     assert!(reranker.requests().is_empty() && chat.requests().is_empty());
     let found = expect(&registry, "searchFiles", json!({"query": "what does the harbour fee cost"})).await;
-    assert!(found["items"][0]["path"].as_str().unwrap().ends_with("/7.md"), "{found}");
+    assert!(found["items"][0]["path"].as_str().unwrap().ends_with("/12.md"), "{found}");
     let found = expect(&registry, "dir2mcp.search", json!({"query": "what does the harbour fee cost"})).await;
-    assert_eq!(found["hits"][0]["rel_path"], "7.md");
+    assert_eq!(found["hits"][0]["rel_path"], "12.md");
     assert!(!reranker.requests().is_empty());
 }

@@ -40,14 +40,24 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn d108_d129_d130_d134_d199_the_list_of_tools() {
+fn d129_d130_d134_d135_d136_d199_the_list_of_tools() {
     let folder = library();
     let (_server, clients) = ways_in(&folder);
     let mut lists = Vec::new();
     for mut client in clients {
         let reply = client.request("tools/list", json!({}));
         let tools = reply.result()["tools"].as_array().unwrap().clone();
-        for name in ["search", "ask", "open_file", "list_files", "stats"] {
+        for name in [
+            "search",
+            "ask",
+            "open_file",
+            "list_files",
+            "stats",
+            "transcribe",
+            "annotate",
+            "transcribe_and_ask",
+            "ask_audio",
+        ] {
             let name = format!("dir2mcp.{name}");
             let tool = tools
                 .iter()
@@ -59,7 +69,7 @@ fn d108_d129_d130_d134_d199_the_list_of_tools() {
                 assert_eq!(tool[schema]["additionalProperties"], false, "{name} {schema}");
             }
         }
-        assert_eq!(tools.len(), 5, "nothing speaks, runs or sells");
+        assert_eq!(tools.len(), 9, "nothing runs programs or sells");
         assert!(reply.result().get("nextCursor").is_none(), "all tools are on one page");
         lists.push(tools);
     }

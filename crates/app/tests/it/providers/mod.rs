@@ -1,5 +1,6 @@
 //! Models and services, from outside: services are stand-ins on loopback, programs and extras are the real ones.
 
+mod asking;
 mod costs;
 mod interrupted;
 mod keys;
