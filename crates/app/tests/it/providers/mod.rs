@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use testkit::standins::{Said, StandIn};
-use testkit::{Folder, Program, Server};
+use testkit::{Client, Folder, Program, Server};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_dir2mcp");
 
@@ -93,21 +93,18 @@ fn with_mistral(folder: &Folder, mistral: &StandIn) -> Program {
     program(folder).env("MISTRAL_API_KEY", mistral.key()).env("MISTRAL_BASE_URL", &mistral.url())
 }
 
-/// Waits until every file is read, or has a reason that does not pass.
+/// Waits until every file is read, or has a reason that does not pass, and every passage has its vector.
 fn wait_read(server: &Server) {
     server.wait_indexed();
+    let program = Program::at(BINARY, server.state().parent().expect("the state is in the root"));
     server.poll("all texts", |client| {
-        use testkit::Client;
-        let files = client.expect("dir2mcp.list_files", json!({ "limit": 100 }));
         let stats = client.expect("dir2mcp.stats", json!({}));
-        let is_pending = files["files"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|file| file.to_string().contains("TEXT_PENDING") || file["status"] == "pending");
         let indexing = &stats["indexing"];
-        (!is_pending && indexing["running"] == false && indexing["embedded_ok"] == indexing["chunks_total"])
-            .then_some(())
+        if indexing["running"] != false || indexing["embedded_ok"] != indexing["chunks_total"] {
+            return None;
+        }
+        let files = program.json(&["status", "--files", "--json"]);
+        (!files.to_string().contains("TEXT_PENDING")).then_some(())
     });
 }
 
