@@ -39,7 +39,8 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   tools                            install what the external suites need, into target/tools
   conformance                      the official MCP conformance suite against the built binary
   clients                          the Python and TypeScript clients and the inspector against it
-  stand-ins                        the clients of Mistral, ElevenLabs, OpenAI and Cohere against our stand-ins for their servers
+  stand-ins [--serve]              the clients of Mistral, ElevenLabs, OpenAI and Cohere against our stand-ins for their
+                                   servers; --serve starts the stand-ins and says where they are
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
                                    that `connect` wrote for it (installs 1 GB)
   advisories                       known vulnerabilities among the dependencies (needs cargo-deny and the network)
@@ -96,7 +97,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
-        "stand-ins" => provider_clients::run(),
+        "stand-ins" => provider_clients::run_or_serve(&mut args),
         "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),
         "docs" => docs::run(&mut args),

@@ -79,7 +79,9 @@ async fn what_outlasts_a_call_is_counted_by_the_next_one() {
     let folder = Folder::from("//- a.md\nThe lighthouse.\n//- b.md\nThe windmill.\n");
     let keeper = Gate::closed();
     let embedder = HeldEmbedder(Arc::clone(&keeper.gate));
-    let engine = Engine::open(config(folder.path(), &folder.state()), embedder.into()).unwrap();
+    let engine =
+        Engine::open(config(folder.path(), &folder.state()), model::Providers::only(embedder.into()))
+            .unwrap();
     let workspace = Arc::new(Workspace::new(Arc::new(engine), Vec::new()));
     let root = folder.path().to_string_lossy().into_owned();
     let ask = || {

@@ -9,7 +9,7 @@ use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDe
 use symphonia::core::errors::Error;
 use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
-use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
+use symphonia::core::io::{MediaSource, MediaSourceStream, MediaSourceStreamOptions, ReadOnlySource};
 use symphonia::core::meta::MetadataOptions;
 
 use super::resample::Resampler;
@@ -44,13 +44,18 @@ impl<'a> Recording<'a> {
         if !format.is_recording() {
             return Err(Halt::Skip(SkipReason::Unsupported { doc_type: format.to_string() }));
         }
-        let stream =
-            MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
         let mut hint = Hint::new();
         hint.with_extension(model::filetype::extension(name).unwrap_or(format.as_str()));
-        let reader = symphonia::default::get_probe()
-            .probe(&hint, stream, FormatOptions::default(), MetadataOptions::default())
-            .map_err(fault)?;
+        let probe = |source: Box<dyn MediaSource + 'a>| {
+            let stream = MediaSourceStream::new(source, MediaSourceStreamOptions::default());
+            let (options, notes) = (FormatOptions::default(), MetadataOptions::default());
+            symphonia::default::get_probe().probe(&hint, stream, options, notes)
+        };
+        let reader = match probe(Box::new(Cursor::new(bytes))) {
+            Ok(reader) => reader,
+            // One that is cut off has no end to look at, which its reader does where it can.
+            Err(error) => probe(Box::new(ReadOnlySource::new(bytes))).map_err(|_| fault(error))?,
+        };
         let Some((track, parameters, info)) = sound(&*reader) else {
             return broken("there is no sound in it");
         };

@@ -17,6 +17,13 @@ use crate::sink::{Outcome, broken};
 /// More pages than anybody scans into one file.
 const MOST_PAGES: usize = 10_000;
 
+/// Tag 254: what a page is in the file.
+const PURPOSE: u64 = 254;
+/// Tag 262: what its samples mean.
+const PHOTOMETRIC: u64 = 262;
+const PALETTE: u64 = 3;
+const GREY: u16 = 1;
+
 /// Where the directories of the pages are. Previews among them are left out.
 pub(super) fn pages(bytes: &[u8]) -> Vec<u64> {
     let Some(tiff) = Tiff::open(bytes) else { return Vec::new() };
@@ -33,8 +40,10 @@ pub(super) fn pages(bytes: &[u8]) -> Vec<u64> {
 
 /// One page upright in grey.
 pub(super) fn read(bytes: &[u8], directory: u64, limits: &Limits) -> Outcome<Raster> {
-    let Some(file) = with_first_page(bytes, directory) else { return broken("its header is damaged") };
-    match decode(&file, limits) {
+    let Some((file, has_palette)) = with_first_page(bytes, directory) else {
+        return broken("its header is damaged");
+    };
+    match decode(&file, has_palette, limits) {
         Ok(Ok(raster)) => Ok(raster),
         Ok(Err((width, height))) => too_many_pixels(width.into(), height.into()),
         Err(error) => broken(error.to_string()),
@@ -42,7 +51,7 @@ pub(super) fn read(bytes: &[u8], directory: u64, limits: &Limits) -> Outcome<Ras
 }
 
 /// The size, where it is too large.
-fn decode(file: &[u8], limits: &Limits) -> tiff::TiffResult<Result<Raster, (u32, u32)>> {
+fn decode(file: &[u8], has_palette: bool, limits: &Limits) -> tiff::TiffResult<Result<Raster, (u32, u32)>> {
     let most = usize::try_from(limits.max_picture_bytes).unwrap_or(usize::MAX);
     let mut bounds = tiff::decoder::Limits::default();
     bounds.decoding_buffer_size = most;
@@ -58,13 +67,13 @@ fn decode(file: &[u8], limits: &Limits) -> tiff::TiffResult<Result<Raster, (u32,
     }
     let orientation = decoder.find_tag_unsigned::<u8>(Tag::Orientation).ok().flatten();
     let (model, bits) = match color {
+        ColorType::Gray(bits) if has_palette => (ColorModel::Palette(palette(&mut decoder)?), bits),
         ColorType::Gray(bits) => (ColorModel::Grey, bits),
         ColorType::GrayA(bits) => (ColorModel::GreyAlpha, bits),
         ColorType::RGB(bits) => (ColorModel::Rgb, bits),
         ColorType::RGBA(bits) => (ColorModel::RgbAlpha, bits),
         ColorType::CMYK(bits) => (ColorModel::Cmyk, bits),
         ColorType::YCbCr(bits) => (ColorModel::Luma, bits),
-        ColorType::Palette(bits) => (ColorModel::Palette(palette(&mut decoder)?), bits),
         other => {
             let unsupported = tiff::TiffUnsupportedError::UnsupportedColorType(other);
             return Err(tiff::TiffError::UnsupportedError(unsupported));
@@ -97,8 +106,9 @@ fn palette(decoder: &mut Decoder<Cursor<&[u8]>>) -> tiff::TiffResult<Vec<u8>> {
     Ok((0..count).map(|index| grey(high(index), high(count + index), high(2 * count + index))).collect())
 }
 
-/// The file with one of its pages as the first.
-fn with_first_page(bytes: &[u8], directory: u64) -> Option<Vec<u8>> {
+/// The file with one of its pages as the first. The decoder knows no palettes: such a page is made grey, which is the number
+/// of its colour, and this says so.
+fn with_first_page(bytes: &[u8], directory: u64) -> Option<(Vec<u8>, bool)> {
     let tiff = Tiff::open(bytes)?;
     let mut changed = bytes.to_vec();
     let little = |value: &[u8]| value.iter().rev().copied().collect::<Vec<u8>>();
@@ -109,7 +119,12 @@ fn with_first_page(bytes: &[u8], directory: u64) -> Option<Vec<u8>> {
     };
     let written = if tiff.little { little(&written) } else { written };
     changed.get_mut(at..at + written.len())?.copy_from_slice(&written);
-    Some(changed)
+    let kind = tiff.entry(directory, PHOTOMETRIC).filter(|at| tiff.number(*at, 2) == Some(PALETTE));
+    if let Some(at) = kind.and_then(|at| usize::try_from(at).ok()) {
+        let grey = if tiff.little { GREY.to_le_bytes() } else { GREY.to_be_bytes() };
+        changed.get_mut(at..at + 2)?.copy_from_slice(&grey);
+    }
+    Some((changed, kind.is_some()))
 }
 
 struct Tiff<'a> {
@@ -156,13 +171,18 @@ impl<'a> Tiff<'a> {
         Some(self.number(first.checked_add(count * size)?, self.word()).unwrap_or(0))
     }
 
-    /// Tag 254 with its lowest bit: a smaller copy of another page.
+    /// Where the value of a tag is.
+    fn entry(&self, directory: u64, tag: u64) -> Option<u64> {
+        let (count, first, size) = self.entries(directory)?;
+        let mut entries = (0..count).map(|index| first + index * size);
+        let entry = entries.find(|entry| self.number(*entry, 2) == Some(tag))?;
+        Some(entry + if self.big { 12 } else { 8 })
+    }
+
+    /// A smaller copy of another page, by the lowest bit.
     fn is_preview(&self, directory: u64) -> bool {
-        let Some((count, first, size)) = self.entries(directory) else { return false };
-        (0..count).map(|index| first + index * size).any(|entry| {
-            self.number(entry, 2) == Some(254)
-                && self.number(entry + if self.big { 12 } else { 8 }, 4).is_some_and(|value| value & 1 == 1)
-        })
+        let purpose = self.entry(directory, PURPOSE).and_then(|at| self.number(at, 4));
+        purpose.is_some_and(|purpose| purpose & 1 == 1)
     }
 }
 
@@ -178,7 +198,8 @@ mod tests {
         little.extend([1, 0, 254, 0, 4, 0, 1, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0]);
         little.extend([0, 0, 8, 0, 0, 0]);
         assert_eq!(pages(&little), [8, 32]);
-        let second = with_first_page(&little, 32).unwrap();
+        let (second, has_palette) = with_first_page(&little, 32).unwrap();
+        assert!(!has_palette);
         assert_eq!(pages(&second)[0], 32);
         for end in 0..little.len() {
             let _ = pages(&little[..end]);

@@ -14,7 +14,7 @@ pub(crate) const HEIGHT: u32 = 70;
 
 // The same formulas are in tests/fixtures/make.py.
 pub(crate) fn is_black(x: u32, y: u32) -> bool {
-    (x / 3 + y / 5) % 4 == 0 || (x as i32 - 50).pow(2) + (y as i32 - 35).pow(2) < 150 || x == y
+    (x / 3 + y / 5).is_multiple_of(4) || (x as i32 - 50).pow(2) + (y as i32 - 35).pow(2) < 150 || x == y
 }
 
 pub(crate) fn black_or_white(x: u32, y: u32) -> u8 {
@@ -43,7 +43,7 @@ fn letters(x: u32, y: u32) -> u8 {
     }
     let frame = u == 0 || u == 7 || v == 0 || v == 9;
     let cross = u == v || (v <= 7 && u == 7 - v);
-    if if (row + column) % 2 == 0 { frame } else { cross } { 0 } else { 255 }
+    if if (row + column).is_multiple_of(2) { frame } else { cross } { 0 } else { 255 }
 }
 
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
@@ -70,7 +70,8 @@ impl Scan<'_> {
         let content = stream("", format!("q {} cm /I Do Q {}", self.place, self.more).as_bytes());
         let size = format!("/Type/XObject/Subtype/Image/Width {WIDTH}/Height {HEIGHT}");
         let image = stream(&format!("{size}{}", self.image), self.data);
-        let globals = stream("", self.globals.unwrap_or_default());
+        // Also a profile of three colours, for those who ask for one.
+        let globals = stream("/N 3", self.globals.unwrap_or_default());
         let page = format!(
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {WIDTH} {HEIGHT}]/Rotate {}/Resources<</XObject<</I 6 0 R>>/Font<</F 3 0 R>>>>/Contents 5 0 R>>",
             self.rotate
@@ -309,6 +310,8 @@ fn what_is_more_than_one_image_is_rendered() {
     let lines = "0 0 m 50 50 l S ".repeat(60);
     assert_eq!(kind(Scan { more: &lines, ..scan(&image, &data) }), PictureKind::Rendered);
     assert_eq!(kind(Scan { place: "50 0 0 35 0 0", ..scan(&image, &data) }), PictureKind::Rendered);
+    // Half of it is outside of the page.
+    assert_eq!(kind(Scan { place: "202 0 0 140 0 0", ..scan(&image, &data) }), PictureKind::Rendered);
     assert_eq!(kind(Scan { place: "80 40 -40 60 30 0", ..scan(&image, &data) }), PictureKind::Rendered);
     let masked = format!("{image}/Mask[0 0]");
     assert_eq!(kind(scan(&masked, &data)), PictureKind::Rendered);

@@ -20,6 +20,9 @@ use super::lane::Lane;
 /// Events that wait for a slow reader.
 const EVENTS_AHEAD: usize = 64;
 
+/// What is not allowed by the configuration is not allowed for as long as the process lives; what waits for it stays.
+const WHILE_BLOCKED: Duration = Duration::from_secs(3600);
+
 /// How a provider wants the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
@@ -65,7 +68,7 @@ impl ProviderEndpoint {
         let mut blocked = None;
         if !core.admit_host(&address) {
             let reason = format!("{} is not among the hosts that may be reached", address.host());
-            blocked = Some(ProviderErrorKind::Refused { reason });
+            blocked = Some(ProviderErrorKind::Paused { after: WHILE_BLOCKED, reason });
         }
         let key_header = key.as_ref().and_then(|key| match key_header.encode(key) {
             Some(header) => Some(header),

@@ -19,8 +19,8 @@ use super::sse::EventReader;
 
 /// Bytes of the body of an error that are read.
 const LARGEST_ERROR: usize = 64 << 10;
-/// A stream without a byte for so long has broken off.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+/// A stream without a byte for so long has broken off. A local server reads a long prompt before it says anything.
+const LONGEST_SILENCE: Duration = Duration::from_secs(120);
 /// How long a provider whose account is empty is left alone.
 const WITHOUT_CREDIT: Duration = Duration::from_secs(3600);
 

@@ -12,6 +12,8 @@ mod exchange;
 mod lane;
 mod retry;
 mod sse;
+#[cfg(test)]
+mod tests;
 mod timer;
 mod tls;
 

@@ -59,6 +59,9 @@ pub(super) fn told_pause(headers: &HeaderMap, now: SystemTime) -> Option<Duratio
             }
         }
     };
+    if seconds.is_nan() {
+        return None;
+    }
     Duration::try_from_secs_f64(seconds.max(0.0)).ok().filter(|told| *told <= LONGEST_TOLD)
 }
 

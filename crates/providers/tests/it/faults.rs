@@ -154,7 +154,7 @@ async fn only_listed_hosts_are_reached() {
     let world = World::allowing(Some(vec!["api.mistral.ai".into()]));
     let error = ask(&embedder(&world, &stand_in)).await.unwrap_err();
     assert!(
-        matches!(&error.kind, ProviderErrorKind::Refused { reason } if reason.contains("127.0.0.1")),
+        matches!(&error.kind, ProviderErrorKind::Paused { reason, .. } if reason.contains("127.0.0.1")),
         "{error}"
     );
     assert_eq!(stand_in.counts().requests, 0);

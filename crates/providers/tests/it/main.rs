@@ -11,6 +11,7 @@ mod faults;
 mod keys;
 mod local;
 mod meter;
+mod network;
 mod ocr;
 mod probe;
 mod rerank;

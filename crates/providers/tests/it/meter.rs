@@ -110,6 +110,7 @@ fn a_newer_format_is_refused() {
 /// A writer in a process of its own: this test, run by the ones below.
 #[test]
 #[ignore = "run by other tests"]
+#[allow(clippy::print_stdout, reason = "the parent counts the lines")]
 fn a_child_that_writes() {
     let Some(path) = std::env::var_os("LEDGER_OF_THE_TEST") else { return };
     let ledger = ledger(Path::new(&path));

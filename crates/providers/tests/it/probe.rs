@@ -63,20 +63,3 @@ fn a_provider_says_what_it_needs() {
     let error = Mistral::new(config(Some("ftp://x")), Arc::clone(&world.core)).err();
     assert_eq!(error, Some(AddressError::Scheme("ftp".into())));
 }
-
-#[tokio::test]
-async fn a_certificate_that_no_one_vouches_for_is_refused() {
-    // A server that does not even speak TLS stands for all that cannot prove who they are.
-    let (world, stand_in) = (World::new(), StandIn::mistral());
-    let config = MistralConfig {
-        key: SecretString::from(stand_in.key()),
-        base_url: Some(stand_in.url().replace("http://", "https://")),
-        meter: None,
-    };
-    let probe = Mistral::new(config, Arc::clone(&world.core)).unwrap().probe(&[]).await;
-    assert!(matches!(probe.failure.unwrap().kind, ProviderErrorKind::Unreachable { .. }));
-    assert_eq!(
-        stand_in.requests().iter().filter(|request| request.header("authorization").is_some()).count(),
-        0
-    );
-}

@@ -102,8 +102,12 @@ pub(super) fn pieces(text: &str) -> Vec<&str> {
     text.split_inclusive(' ').collect()
 }
 
+/// The words that say something.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+    const EMPTY: [&str; 14] =
+        ["", "a", "an", "and", "are", "as", "at", "for", "in", "is", "of", "the", "to", "was"];
+    let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    words.filter(|word| !EMPTY.contains(&word.as_str()))
 }
 
 /// FNV-1a, mixed once more, since its low bits alone decide places.

@@ -42,7 +42,7 @@ pub(super) fn models(names: &[&str]) -> Reply {
         .iter()
         .map(|name| {
             json!({
-                "id": name, "object": "model", "created": 1_700_000_000, "owned_by": "stand-in",
+                "id": name, "object": "model", "created": 1_700_000_000, "owned_by": "stand-in", "type": "base",
                 "capabilities": { "completion_chat": true, "function_calling": false, "completion_fim": false, "fine_tuning": false },
             })
         })

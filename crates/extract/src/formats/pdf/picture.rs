@@ -12,6 +12,8 @@ use crate::sink::{Halt, Outcome, broken, encrypted};
 
 /// An image that covers this share of the page is the page.
 const WHOLE: f64 = 0.85;
+/// An image of which less than this share is on the page shows more than the page does.
+const ON_PAGE: f64 = 0.9;
 /// Other images are specks if they cover less than this share.
 const SPECK: f64 = 0.002;
 /// Letters over the image that may be missing in the picture: a stamp, which the text layer has.
@@ -86,8 +88,12 @@ fn own_image(page: &Page, file: &File<'_>, fonts: &mut Fonts) -> Outcome<Option<
 fn covering(shown: &Shown, area: [f64; 4]) -> Option<&PlacedImage> {
     let mut large = shown.images.iter().filter(|image| cover(&image.matrix, area) >= SPECK);
     let placed = large.next().filter(|image| cover(&image.matrix, area) >= WHOLE)?;
+    let [a, b, c, d, ..] = placed.matrix.0;
+    let [left, bottom, right, top] = area;
+    let on_page = cover(&placed.matrix, area) * (right - left) * (top - bottom) / (a * d - b * c).abs();
     let over = letters(shown, |glyph| !glyph.hidden && glyph.text.start >= placed.text_before);
     let is_alone = large.next().is_none()
+        && on_page >= ON_PAGE
         && over < MOST_OVER
         && shown.unknown == 0
         && shown.strokes < MOST_STROKES

@@ -62,19 +62,19 @@ impl ModelChild {
         let mut files = std::mem::take(&mut self.files).into_iter();
         let mut next = || files.next().unwrap_or_default();
         Ok(match self.kind {
-            ModelKind::Pictures => LoadedModel::Pictures(PictureReader::load(next(), next(), pool)?),
+            ModelKind::Pictures => LoadedModel::Pictures(PictureReader::load(next(), next(), pool)?.into()),
             ModelKind::Speech => {
                 LoadedModel::Speech(SpeechReader::load(next(), next(), &next(), &next(), pool)?.into())
             }
-            ModelKind::Passages => LoadedModel::Passages(PassageScorer::load(next(), &next(), pool)?),
+            ModelKind::Passages => LoadedModel::Passages(PassageScorer::load(next(), &next(), pool)?.into()),
         })
     }
 }
 
 enum LoadedModel {
-    Pictures(PictureReader),
+    Pictures(Box<PictureReader>),
     Speech(Box<SpeechReader>),
-    Passages(PassageScorer),
+    Passages(Box<PassageScorer>),
 }
 
 impl LoadedModel {

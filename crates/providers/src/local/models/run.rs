@@ -5,17 +5,21 @@ use std::sync::Arc;
 use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
 
 /// A model and the threads it runs on.
-pub(super) struct Network {
+pub(super) struct LoadedNetwork {
     model: Model,
     pool: Option<Arc<ThreadPool>>,
 }
 
-impl Network {
-    pub(super) fn load(name: &str, bytes: Vec<u8>, pool: Option<Arc<ThreadPool>>) -> Result<Network, String> {
+impl LoadedNetwork {
+    pub(super) fn load(
+        name: &str,
+        bytes: Vec<u8>,
+        pool: Option<Arc<ThreadPool>>,
+    ) -> Result<LoadedNetwork, String> {
         let mut options = rten::ModelOptions::with_all_ops();
         options.prepack_weights(true);
         let model = options.load(bytes).map_err(|error| format!("{name}: {error}"))?;
-        Ok(Network { model, pool })
+        Ok(LoadedNetwork { model, pool })
     }
 
     pub(super) fn node(&self, name: &str) -> Result<NodeId, String> {

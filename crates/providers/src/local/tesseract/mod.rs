@@ -4,7 +4,7 @@ mod tsv;
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use model::{
@@ -15,7 +15,6 @@ use model::{
 use super::background::in_background;
 use super::picture::{self, Page};
 use super::program::{self, Done, Run, RunFailure};
-use super::{LIBRARIES, ProgramReach};
 use tsv::Reading;
 
 const NAME: &str = "tesseract";
@@ -56,8 +55,6 @@ pub struct Tesseract {
     languages: String,
     /// It can find out which way up a page is.
     has_orientation: bool,
-    /// The folder with the language data, as the program says.
-    data: Option<PathBuf>,
     model: String,
 }
 
@@ -69,7 +66,7 @@ impl Tesseract {
             done.map_err(|failure| unreachable(failure.to_string()))
         };
         let version = version(&ask("--version")?)?;
-        let (data, installed) = languages(&ask("--list-langs")?);
+        let installed = languages(&ask("--list-langs")?);
         let has_orientation = installed.iter().any(|language| language == "osd");
         let installed: Vec<&str> = installed
             .iter()
@@ -78,17 +75,7 @@ impl Tesseract {
             .collect();
         let languages = chosen(config.languages.as_deref(), &installed).map_err(unreachable)?;
         let model = format!("tesseract-{version} {languages}");
-        Ok(Tesseract { config, languages, has_orientation, data, model })
-    }
-
-    /// What a confined server has to let it run and read.
-    pub fn reach(&self) -> ProgramReach {
-        let program = &self.config.program;
-        let real = program.canonicalize().unwrap_or_else(|_| program.clone());
-        ProgramReach {
-            run: [program.clone(), real].into_iter().chain(LIBRARIES.iter().map(PathBuf::from)).collect(),
-            read: self.data.iter().chain(&self.config.data).cloned().collect(),
-        }
+        Ok(Tesseract { config, languages, has_orientation, model })
     }
 
     /// The page's text, and whether a better reader should look at it.
@@ -187,20 +174,12 @@ fn version(done: &Done) -> Result<String, ProviderError> {
         .ok_or_else(|| unreachable("the configured program is not Tesseract: it names no version".to_owned()))
 }
 
-/// The folder of the language data and the languages in it.
-fn languages(done: &Done) -> (Option<PathBuf>, Vec<String>) {
+/// What follows `List of available languages in "/usr/share/tesseract-ocr/5/tessdata/" (2):`, one per line.
+fn languages(done: &Done) -> Vec<String> {
     let said = format!("{}\n{}", String::from_utf8_lossy(&done.output), done.complaint);
-    let folder = said.lines().find(|line| line.starts_with("List of available")).and_then(|line| {
-        let (_, rest) = line.split_once('"')?;
-        Some(PathBuf::from(rest.split_once('"')?.0))
-    });
-    let languages = said
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.contains(char::is_whitespace))
-        .map(str::to_owned)
-        .collect();
-    (folder.filter(|folder| Path::is_absolute(folder)), languages)
+    let named =
+        said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.contains(char::is_whitespace));
+    named.map(str::to_owned).collect()
 }
 
 /// What is passed as `-l`.
@@ -291,12 +270,8 @@ mod tests {
         assert_eq!(version(&said("tesseract v4.1.1\n")).unwrap(), "4.1.1");
         assert!(version(&said("GNU bash, version 5\n")).is_err());
         let list = "List of available languages in \"/usr/share/tessdata/\" (2):\neng\nosd\n";
-        assert_eq!(
-            languages(&said(list)),
-            (Some("/usr/share/tessdata/".into()), vec!["eng".into(), "osd".into()])
-        );
-        let old = "List of available languages (1):\ndeu\n";
-        assert_eq!(languages(&said(old)), (None, vec!["deu".to_owned()]));
+        assert_eq!(languages(&said(list)), ["eng", "osd"]);
+        assert_eq!(languages(&said("List of available languages (1):\ndeu\n")), ["deu"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn photo() -> GrayImage {
         );
         let inside = (0.0..width - 1.0).contains(&from_x) && (0.0..height - 1.0).contains(&from_y);
         if !inside {
-            return Luma([60 + (x as i32 / 7 % 9) as u8]);
+            return Luma([60 + (x.abs() as u32 / 7 % 9) as u8]);
         }
         let light = 0.5 + 0.4 * (1.0 - from_x / width) * (0.6 + 0.4 * from_y / height);
         Luma([(f32::from(page.get_pixel(from_x as u32, from_y as u32).0[0]) * light) as u8])

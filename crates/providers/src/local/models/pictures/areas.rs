@@ -197,7 +197,7 @@ mod tests {
         assert!((areas[0].width - 100.0 - 2.0 * grown).abs() < 0.01, "{areas:?}");
         assert!((areas[0].height - 10.0 - 2.0 * grown).abs() < 0.01);
         assert_eq!((areas[0].centre, areas[0].angle), ([80.0, 25.0], 0.0));
-        assert_eq!(areas[0].upright(200, 100), [23, 13, 114, 25]);
+        assert_eq!(areas[0].upright(200, 100), [23, 13, 114, 24]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use image::imageops::{self, FilterType};
 use rten_tensor::Tensor;
 
 use super::areas::{TurnedArea, text_areas};
-use crate::local::models::run::Network;
+use crate::local::models::run::LoadedNetwork;
 
 /// The longer side that the model sees: a sheet of paper at 190 dots per inch. Larger pictures take time and find nothing
 /// more, smaller ones are enlarged.
@@ -23,7 +23,7 @@ const SHARED: u32 = 96;
 const STEP: u32 = 32;
 
 /// The areas of text, in pixels of the picture.
-pub(super) fn find(network: &Network, picture: &RgbImage) -> Result<Vec<TurnedArea>, String> {
+pub(super) fn find(network: &LoadedNetwork, picture: &RgbImage) -> Result<Vec<TurnedArea>, String> {
     let (width, height) = picture.dimensions();
     let longer = width.max(height).max(1);
     let scale = (longer.clamp(MIN_SIDE, MAX_SIDE) as f32 / longer as f32).min(MAX_ENLARGEMENT);
@@ -75,7 +75,7 @@ fn padded(length: u32) -> u32 {
 
 /// What the model thinks of a part of a picture: for each pixel how likely it is text. Rows are as long as the padded part.
 fn look(
-    network: &Network,
+    network: &LoadedNetwork,
     picture: &RgbImage,
     [left, top]: [u32; 2],
     [wide, high]: [u32; 2],

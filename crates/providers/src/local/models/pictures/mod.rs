@@ -20,7 +20,7 @@ use rten::ThreadPool;
 use super::files::ModelKind;
 use super::messages::{ModelAnswer, ModelRequest};
 use super::process::{ModelProcess, ModelPrograms};
-use super::run::Network;
+use super::run::LoadedNetwork;
 use crate::local::picture;
 use order::PlacedText;
 use recognize::Letters;
@@ -89,8 +89,8 @@ impl TextRecognizer for PictureModel {
 
 /// The models themselves, in the child.
 pub(super) struct PictureReader {
-    detection: Network,
-    recognition: Network,
+    detection: LoadedNetwork,
+    recognition: LoadedNetwork,
     letters: Letters,
 }
 
@@ -100,10 +100,10 @@ impl PictureReader {
         recognition: Vec<u8>,
         pool: Option<Arc<ThreadPool>>,
     ) -> Result<PictureReader, String> {
-        let recognition = Network::load("recognition.onnx", recognition, pool.clone())?;
+        let recognition = LoadedNetwork::load("recognition.onnx", recognition, pool.clone())?;
         Ok(PictureReader {
             letters: Letters::of(&recognition)?,
-            detection: Network::load("detection.onnx", detection, pool)?,
+            detection: LoadedNetwork::load("detection.onnx", detection, pool)?,
             recognition,
         })
     }

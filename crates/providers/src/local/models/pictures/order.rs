@@ -142,7 +142,7 @@ fn split_paragraphs(lines: Vec<Vec<PlacedText>>) -> Vec<Vec<Vec<PlacedText>>> {
     let mut steps: Vec<u32> = edges.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
     let usual = match steps.len() {
         0 => 0,
-        length => *steps.select_nth_unstable(length / 2).1,
+        length => *steps.select_nth_unstable((length - 1) / 2).1,
     };
     let mut paragraphs: Vec<Vec<Vec<PlacedText>>> = Vec::new();
     let mut before: Option<u32> = None;

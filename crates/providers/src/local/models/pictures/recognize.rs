@@ -5,7 +5,7 @@ use rten_tensor::Tensor;
 use rten_tensor::prelude::*;
 
 use super::areas::TurnedArea;
-use crate::local::models::run::Network;
+use crate::local::models::run::LoadedNetwork;
 
 /// Height of the strips that the model takes.
 const HEIGHT: usize = 48;
@@ -22,7 +22,7 @@ pub(super) struct Letters(Vec<String>);
 
 impl Letters {
     /// They stand in the model's file, one per line; before them comes "no letter", after them the space.
-    pub(super) fn of(network: &Network) -> Result<Letters, String> {
+    pub(super) fn of(network: &LoadedNetwork) -> Result<Letters, String> {
         let listed = network.metadata("character").ok_or("recognition.onnx: it does not list its letters")?;
         Ok(Letters::listed(&listed))
     }
@@ -58,7 +58,7 @@ impl Letters {
 
 /// The text of each area, and how sure the model is.
 pub(super) fn read(
-    network: &Network,
+    network: &LoadedNetwork,
     letters: &Letters,
     picture: &RgbImage,
     areas: &[TurnedArea],

@@ -14,7 +14,7 @@ use rten_tensor::prelude::*;
 use super::files::ModelKind;
 use super::messages::{ModelAnswer, ModelRequest};
 use super::process::{ModelProcess, ModelPrograms};
-use super::run::Network;
+use super::run::LoadedNetwork;
 use wordpiece::PassageVocabulary;
 
 const NAME: &str = "local";
@@ -67,7 +67,7 @@ impl Reranker for PassageModel {
 
 /// The model itself, in the child.
 pub(super) struct PassageScorer {
-    network: Network,
+    network: LoadedNetwork,
     vocabulary: PassageVocabulary,
     /// Tokens, which of them count, and which of two texts they belong to.
     inputs: [NodeId; 3],
@@ -80,7 +80,7 @@ impl PassageScorer {
         vocabulary: &[u8],
         pool: Option<Arc<ThreadPool>>,
     ) -> Result<PassageScorer, String> {
-        let network = Network::load("model.onnx", model, pool)?;
+        let network = LoadedNetwork::load("model.onnx", model, pool)?;
         Ok(PassageScorer {
             vocabulary: PassageVocabulary::read(vocabulary)?,
             inputs: [

@@ -4,13 +4,13 @@ use rten::{NodeId, Value, ValueOrView};
 use rten_tensor::Tensor;
 use rten_tensor::prelude::*;
 
-use crate::local::models::run::Network;
+use crate::local::models::run::LoadedNetwork;
 
 /// All sizes of Whisper have heads of this width.
 const HEAD: usize = 64;
 
 pub(super) struct TokenDecoder {
-    network: Network,
+    network: LoadedNetwork,
     token: NodeId,
     sound: NodeId,
     /// Whether there is anything to remember.
@@ -31,7 +31,7 @@ pub(super) struct SoundMemory {
 }
 
 impl TokenDecoder {
-    pub(super) fn new(network: Network) -> Result<TokenDecoder, String> {
+    pub(super) fn new(network: LoadedNetwork) -> Result<TokenDecoder, String> {
         let layer = |side: &str, number: usize| -> Result<[NodeId; 4], String> {
             let node = |part: &str| network.node(&format!("{side}.{number}.{part}"));
             Ok([node("decoder.key")?, node("decoder.value")?, node("encoder.key")?, node("encoder.value")?])

@@ -20,7 +20,7 @@ use rten_tensor::Tensor;
 use super::files::ModelKind;
 use super::messages::{ModelAnswer, ModelRequest};
 use super::process::{ModelProcess, ModelPrograms};
-use super::run::Network;
+use super::run::LoadedNetwork;
 use decoder::{SoundMemory, TextMemory, TokenDecoder};
 use mel::{FRAMES, MelSpectrum, PITCHES, SAMPLE_RATE};
 use tokens::SpeechVocabulary;
@@ -107,7 +107,7 @@ fn without_times(transcript: Transcript) -> Transcript {
 
 /// The model itself, in the child.
 pub(super) struct SpeechReader {
-    encoder: Network,
+    encoder: LoadedNetwork,
     decoder: TokenDecoder,
     vocabulary: SpeechVocabulary,
     spectrum: MelSpectrum,
@@ -122,8 +122,8 @@ impl SpeechReader {
         pool: Option<Arc<ThreadPool>>,
     ) -> Result<SpeechReader, String> {
         Ok(SpeechReader {
-            encoder: Network::load("encoder.onnx", encoder, pool.clone())?,
-            decoder: TokenDecoder::new(Network::load("decoder.onnx", decoder, pool)?)?,
+            encoder: LoadedNetwork::load("encoder.onnx", encoder, pool.clone())?,
+            decoder: TokenDecoder::new(LoadedNetwork::load("decoder.onnx", decoder, pool)?)?,
             vocabulary: SpeechVocabulary::read(vocabulary, generation)?,
             spectrum: MelSpectrum::new(),
         })
