@@ -73,12 +73,13 @@ impl ProviderThread {
         self.wake.notify_one();
     }
 
-    /// Does all that is pending in this thread: for a command that ends afterwards.
+    /// Does all that is pending before it returns: for a command that ends afterwards. It waits in a thread of its own,
+    /// because its caller may be a task of a runtime.
     pub(crate) fn run_now(&self, shared: &Arc<SharedEngine>, on_event: &EventSink) {
         if shared.stopping.load(Relaxed) {
             return;
         }
-        match runtime() {
+        let work = || match runtime() {
             Ok(runtime) => runtime.block_on(async {
                 tokio::select! {
                     () = self.stop.cancelled() => {}
@@ -86,7 +87,12 @@ impl ProviderThread {
                 }
             }),
             Err(error) => (on_event)(no_thread(self.what, &error)),
-        }
+        };
+        std::thread::scope(|scope| {
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                (on_event)(no_thread(self.what, &error));
+            }
+        });
     }
 
     /// Ends the thread. What was stored stays.
