@@ -40,7 +40,8 @@ fn d099_a_thousand_embeddings_repeat_at_most_what_was_under_way() {
         .max()
         .unwrap_or_default();
     assert!(counts.inputs >= 1000, "{counts:?}");
-    assert!(counts.inputs <= 1000 + REQUESTS * largest, "at most what was under way: {counts:?}");
+    // The questions of those who wait are embedded, too.
+    assert!(counts.inputs <= 1000 + REQUESTS * largest + 16, "at most what was under way: {counts:?}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub struct ModelChild {
     files: Vec<Vec<u8>>,
     threads: usize,
     pool: Option<Arc<ThreadPool>>,
+    loaded: Option<Result<LoadedModel, String>>,
 }
 
 impl ModelChild {
@@ -30,23 +31,25 @@ impl ModelChild {
         let kind = kind.to_str().and_then(ModelKind::parse).ok_or_else(wrong)?;
         let threads = threads.to_str().and_then(|threads| threads.parse().ok()).ok_or_else(wrong)?;
         let files = files::read(kind, &PathBuf::from(folder))?;
-        Ok(ModelChild { kind, files, threads, pool: None })
+        Ok(ModelChild { kind, files, threads, pool: None, loaded: None })
     }
 
-    /// Starts the threads that compute; none is started later.
+    /// Starts the threads that compute and loads the model, which takes threads of its own; none is started later. The
+    /// model's files are pinned, so they may be parsed before the last rights are gone.
     pub fn start_threads(&mut self) {
         self.pool = Some(Arc::new(ThreadPool::with_num_threads(self.threads.clamp(1, 64))));
+        self.loaded = Some(self.load());
     }
 
     /// Answers requests until there are no more. `missing` is what of the confinement the kernel could not do.
     pub fn serve(mut self, from: &mut impl Read, to: &mut impl Write, missing: &str) -> io::Result<()> {
-        if self.pool.is_none() {
+        if self.loaded.is_none() {
             self.start_threads();
         }
         if !missing.is_empty() {
             send(to, &ModelAnswer::Unconfined { missing: missing.to_owned() })?;
         }
-        let loaded = self.load();
+        let loaded = self.loaded.take().unwrap_or_else(|| Err("the model was not loaded".to_owned()));
         while let Some((request, body)) = receive::<ModelRequest>(from)? {
             let answer = match &loaded {
                 Err(reason) => ModelAnswer::Broken { reason: reason.clone() },
