@@ -9,11 +9,13 @@ pub mod local;
 pub mod meter;
 pub mod mistral;
 pub mod openai;
+mod preferred;
 mod probe;
 mod reach;
 mod runtime;
 mod wire;
 
+pub use preferred::PreferredTranscriber;
 pub use probe::{ProviderProbe, ProviderRemedy};
 pub use reach::{HostPort, ProviderReach};
 pub use runtime::ProviderRuntime;

@@ -9,6 +9,7 @@ use crate::config::Loaded;
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
 use crate::print::report::Reporter;
+use crate::print::services;
 use crate::wire;
 
 pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
@@ -48,7 +49,7 @@ pub(crate) fn bring_up_to_date(
     let sink: EventSink = Arc::new(move |event| match event {
         EngineEvent::Progress(progress) => events.progress(&progress),
         EngineEvent::FileError { path, message } => events.file_error(&path, &message),
-        EngineEvent::Warning(message) => events.warn(&message),
+        EngineEvent::Warning(message) => events.warn(&services::with_remedy(&message)),
         EngineEvent::BecameWriter | EngineEvent::Fatal { .. } => {}
     });
     engine.index_now(mode, sink).map_err(|error: IngestError| match error {

@@ -57,7 +57,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
             IndexMode::Incremental,
             Arc::new(move |event| match event {
                 EngineEvent::FileError { path, message } => warn(&format!("{path}: {message}")),
-                EngineEvent::Warning(message) => warn(&message),
+                EngineEvent::Warning(message) => warn(&print::services::with_remedy(&message)),
                 // Without its root there is nothing to serve; the client may start another server.
                 EngineEvent::Fatal { code: code @ ErrorCode::RootInaccessible, message } => {
                     let _ = lost_in.send(Exit::fatal(code, message));

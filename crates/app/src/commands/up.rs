@@ -17,6 +17,7 @@ use crate::memory;
 use crate::print::connection::ConnectionNote;
 use crate::print::events::Level;
 use crate::print::report::Reporter;
+use crate::print::services;
 use crate::secrets::token;
 use crate::signals::StopSignals;
 use crate::wire;
@@ -134,7 +135,7 @@ fn tell(reporter: &Reporter, event: EngineEvent) -> Option<Exit> {
             }
         }
         EngineEvent::FileError { path, message } => reporter.file_error(&path, &message),
-        EngineEvent::Warning(message) => reporter.warn(&message),
+        EngineEvent::Warning(message) => reporter.warn(&services::with_remedy(&message)),
         EngineEvent::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),
         EngineEvent::Fatal { code, message } => return Some(Exit::fatal(code, message)),
     }

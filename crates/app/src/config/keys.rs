@@ -265,7 +265,7 @@ keys! {
     IngestImagesMode "ingest.images.mode": Choice(&["off", "ocr_auto", "ocr_on"]), Preset::Text("ocr_auto"), Ranked(&[&["off"], &["ocr_auto"], &["ocr_on"]]);
     /// How audio files are read; auto transcribes them only if credentials are present.
     IngestAudioMode "ingest.audio.mode": Choice(&["off", "auto", "on"]), Preset::Text("auto"), Ranked(&[&["off"], &["auto"], &["on"]]);
-    /// Keep transcripts, so that each recording is paid for once.
+    /// Transcripts are always kept, so that each recording is paid for once; false changes nothing and is warned of.
     IngestAudioCache "ingest.audio.cache": Bool, Preset::Bool(true), Never;
     /// How deep archives are read.
     IngestArchivesMode "ingest.archives.mode": Choice(&["off", "shallow", "deep"]), Preset::Text("deep"), Ranked(&[&["off"], &["shallow"], &["deep"]]);

@@ -1,11 +1,12 @@
 //! Which services a run uses, for whoever starts it: where texts go is said, not found out.
 
+use model::{Capability, ProviderError, ProviderErrorKind};
 use serde_json::{Value, json};
 
 use super::safe;
 use crate::config::Loaded;
 use crate::config::settings::ProviderChoice;
-use model::Capability;
+use crate::secrets::SecretName;
 
 /// A service, where it is, and what it is asked for.
 struct UsedService {
@@ -49,6 +50,19 @@ fn used(loaded: &Loaded) -> Vec<UsedService> {
     used
 }
 
+/// A message of the engine, with what to do where a service refused its key.
+pub(crate) fn with_remedy(message: &str) -> String {
+    let refused = SecretName::ALL.into_iter().find(|name| {
+        name.provider().is_some_and(|provider| {
+            message.contains(&ProviderError::new(provider, ProviderErrorKind::Auth).to_string())
+        })
+    });
+    match refused {
+        Some(name) => format!("{message}; set a valid {} and start again", name.variable()),
+        None => message.to_owned(),
+    }
+}
+
 /// What a capability is for, in the words of people who do not know the names of the settings.
 pub(crate) fn task(capability: Capability) -> &'static str {
     match capability {
@@ -84,6 +98,13 @@ mod tests {
     use super::*;
     use crate::capabilities::{Capabilities, Machine};
     use crate::config::tests::load_in;
+
+    #[test]
+    fn a_refused_key_comes_with_its_variable() {
+        let told = with_remedy("some passages have no vectors yet (openai: the key was not accepted)");
+        assert!(told.ends_with("; set a valid OPENAI_API_KEY and start again"), "{told}");
+        assert_eq!(with_remedy("mistral: too many requests"), "mistral: too many requests");
+    }
 
     #[test]
     fn services_are_named_with_what_they_are_asked_for() {

@@ -81,6 +81,17 @@ impl SecretName {
         }
     }
 
+    /// The service that takes it, as the configuration names it.
+    pub(crate) fn provider(self) -> Option<&'static str> {
+        match self {
+            SecretName::MistralApiKey | SecretName::MistralSttApiKey => Some("mistral"),
+            SecretName::ElevenlabsApiKey => Some("elevenlabs"),
+            SecretName::OpenaiApiKey => Some("openai"),
+            SecretName::CohereApiKey => Some("cohere"),
+            SecretName::AuthToken => None,
+        }
+    }
+
     /// The key of the config file that may hold it, most fitting first.
     fn keys(self) -> &'static [Key] {
         match self {

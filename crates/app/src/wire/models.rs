@@ -25,7 +25,7 @@ use providers::local::{
 use providers::meter::{CostEntry, CostLedger, LedgerError, SpendLimit, SpendLimits};
 use providers::mistral::{Mistral, MistralConfig};
 use providers::openai::{OpenAi, OpenAiConfig};
-use providers::{EmbedModel, ProviderProbe, ProviderReach};
+use providers::{EmbedModel, PreferredTranscriber, ProviderProbe, ProviderReach};
 use secrecy::SecretString;
 
 use crate::capabilities::Assignment;
@@ -47,7 +47,7 @@ pub(super) fn providers(loaded: &Loaded) -> Result<Providers, Exit> {
     Ok(Providers {
         embedding: maker.embedding(&found.embed)?,
         recognizer: maker.recognizer(&found.ocr)?,
-        transcriber: maker.transcriber(&found.stt)?,
+        transcriber: maker.transcriber(&found.stt)?.map(|made| maker.preferred(made, &found.stt)),
         chat: maker.chat(&found.chat)?,
         reranker: maker.reranker(&found.rerank)?,
         speaker: maker.speaker(&found.tts)?,
@@ -155,6 +155,16 @@ impl<'a> ProviderMaker<'a> {
             ProviderChoice::Local => self.local_transcriber(),
             _ => None,
         })
+    }
+
+    /// The transcriber with the language and the times that the configuration asks for.
+    fn preferred(&self, made: Arc<dyn Transcriber>, assignment: &Assignment) -> Arc<dyn Transcriber> {
+        let timestamps = match assignment.provider {
+            ProviderChoice::Mistral => self.models.mistral.stt_timestamps,
+            ProviderChoice::Elevenlabs => self.models.elevenlabs.stt_timestamps,
+            _ => true,
+        };
+        Arc::new(PreferredTranscriber::new(made, self.models.stt_language.clone(), timestamps))
     }
 
     fn reranker(&self, assignment: &Assignment) -> Result<Option<Arc<dyn Reranker>>, Exit> {

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use testkit::standins::{Said, StandIn};
-use testkit::{Folder, Program, Server};
+use testkit::{Client, Folder, Program, Server};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_dir2mcp");
 
@@ -94,21 +94,18 @@ fn with_mistral(folder: &Folder, mistral: &StandIn) -> Program {
     program(folder).env("MISTRAL_API_KEY", mistral.key()).env("MISTRAL_BASE_URL", &mistral.url())
 }
 
-/// Waits until every file is read, or has a reason that does not pass.
+/// Waits until every file is read, or has a reason that does not pass, and every passage has its vector.
 fn wait_read(server: &Server) {
     server.wait_indexed();
+    let program = Program::at(BINARY, server.state().parent().expect("the state is in the root"));
     server.poll("all texts", |client| {
-        use testkit::Client;
-        let files = client.expect("dir2mcp.list_files", json!({ "limit": 100 }));
         let stats = client.expect("dir2mcp.stats", json!({}));
-        let is_pending = files["files"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|file| file.to_string().contains("TEXT_PENDING") || file["status"] == "pending");
         let indexing = &stats["indexing"];
-        (!is_pending && indexing["running"] == false && indexing["embedded_ok"] == indexing["chunks_total"])
-            .then_some(())
+        if indexing["running"] != false || indexing["embedded_ok"] != indexing["chunks_total"] {
+            return None;
+        }
+        let files = program.json(&["status", "--files", "--json", "--trust-config"]);
+        (!files.to_string().contains("TEXT_PENDING")).then_some(())
     });
 }
 
@@ -123,13 +120,12 @@ fn place(hit: &Value) -> String {
 /// Every question finds its file and place first, and the place opens to a text with the answer.
 fn assert_all_are_found(server: &Server, questions: &[(&str, &str, &str)]) {
     for (question, file, expected) in questions {
-        let answer = server.expect("dir2mcp.search", json!({ "query": question, "k": 3 }));
-        let first = &answer["hits"][0];
-        assert_eq!(
-            (first["rel_path"].as_str().unwrap(), place(first).as_str()),
-            (*file, *expected),
-            "{question}: {answer}"
-        );
+        // What was read is published a moment later.
+        let first = &server.poll(&format!("{question}: {file}, {expected}"), |client| {
+            let answer = client.expect("dir2mcp.search", json!({ "query": question, "k": 3 }));
+            let first = answer["hits"][0].clone();
+            (first["rel_path"] == *file && place(&first) == *expected).then_some(first)
+        });
         let mut arguments = json!({ "rel_path": file });
         match *expected {
             "time" => {

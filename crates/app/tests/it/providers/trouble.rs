@@ -89,8 +89,10 @@ fn a_key_that_is_refused_in_mid_run_is_named_with_its_remedy() {
     folder.write("later.md", "# Later\n\nThe harbour master arrived.\n");
     wait_for_warning(&server, &["mistral", "the key was not accepted", "MISTRAL_API_KEY"]);
     assert_words_are_found(&server);
-    let found = server.expect("dir2mcp.search", json!({ "query": "harbour master", "k": 1 }));
-    assert_eq!(found["hits"][0]["rel_path"], "later.md");
+    server.poll("the words of the new file", |client| {
+        let found = client.expect("dir2mcp.search", json!({ "query": "harbour master", "k": 1 }));
+        (found["hits"][0]["rel_path"] == "later.md").then_some(())
+    });
     server.stop().expect(0);
     let doctor = program.run(&["doctor"]).expect(1).stdout;
     assert!(doctor.contains("the key was not accepted") && doctor.contains("→ set a valid key"), "{doctor}");
