@@ -73,12 +73,12 @@ impl ProviderThread {
         self.wake.notify_one();
     }
 
-    /// Does all that is pending in this thread: for a command that ends afterwards.
+    /// Does all that is pending before it returns: for a command that ends afterwards.
     pub(crate) fn run_now(&self, shared: &Arc<SharedEngine>, on_event: &EventSink) {
         if shared.stopping.load(Relaxed) {
             return;
         }
-        match runtime() {
+        let work = || match runtime() {
             Ok(runtime) => runtime.block_on(async {
                 tokio::select! {
                     () = self.stop.cancelled() => {}
@@ -86,7 +86,14 @@ impl ProviderThread {
                 }
             }),
             Err(error) => (on_event)(no_thread(self.what, &error)),
-        }
+        };
+        // On a thread of its own: the caller may be one that drives a runtime.
+        std::thread::scope(|scope| {
+            let spawned = std::thread::Builder::new().name(self.what.to_owned()).spawn_scoped(scope, work);
+            if let Err(error) = spawned {
+                (on_event)(no_thread(self.what, &error));
+            }
+        });
     }
 
     /// Ends the thread. What was stored stays.
