@@ -36,6 +36,7 @@ pub(crate) fn measure(setting: &Setting, report: &mut Report) -> Result<(), Stri
         dir,
         access: Access::Writer,
         embedding: TableEmbedder.into(),
+        former: Vec::new(),
         root: "passages".to_owned(),
     })
     .map_err(|error| error.to_string())?;

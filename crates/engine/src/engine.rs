@@ -132,7 +132,9 @@ impl Engine {
             IndexMode::Full => worker::build_again(&self.shared, &on_event)?,
         }
         self.shared.recognition.run_now(&self.shared, &on_event);
-        self.shared.embedding_thread.run_now(&self.shared, &on_event);
+        if self.shared.providers.embedding.remote().is_some() {
+            self.shared.embedding_thread.run_now(&self.shared, &on_event);
+        }
         Ok(IndexingOutcome::Done(self.progress()))
     }
 

@@ -73,8 +73,7 @@ impl ProviderThread {
         self.wake.notify_one();
     }
 
-    /// Does all that is pending before it returns: for a command that ends afterwards. It waits in a thread of its own,
-    /// because its caller may be a task of a runtime.
+    /// Does all that is pending before it returns: for a command that ends afterwards.
     pub(crate) fn run_now(&self, shared: &Arc<SharedEngine>, on_event: &EventSink) {
         if shared.stopping.load(Relaxed) {
             return;
@@ -88,8 +87,10 @@ impl ProviderThread {
             }),
             Err(error) => (on_event)(no_thread(self.what, &error)),
         };
+        // On a thread of its own: the caller may be one that drives a runtime.
         std::thread::scope(|scope| {
-            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+            let spawned = std::thread::Builder::new().name(self.what.to_owned()).spawn_scoped(scope, work);
+            if let Err(error) = spawned {
                 (on_event)(no_thread(self.what, &error));
             }
         });

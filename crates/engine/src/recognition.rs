@@ -59,10 +59,14 @@ impl Recognition {
         self.recordings.wake();
     }
 
-    /// Reads all that is pending in this thread: for a command that ends afterwards.
+    /// Reads all that is pending before it returns: for a command that ends afterwards.
     pub(crate) fn run_now(&self, shared: &Arc<SharedEngine>, on_event: &EventSink) {
-        self.pages.run_now(shared, on_event);
-        self.recordings.run_now(shared, on_event);
+        if shared.providers.recognizer.is_some() {
+            self.pages.run_now(shared, on_event);
+        }
+        if shared.providers.transcriber.is_some() {
+            self.recordings.run_now(shared, on_event);
+        }
     }
 
     /// Ends the threads. What was kept stays.

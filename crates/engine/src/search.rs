@@ -234,7 +234,7 @@ impl SharedEngine {
         };
         let vectors = match request.retrieval {
             Retrieval::Words => QueryVectors::none(),
-            Retrieval::Hybrid | Retrieval::Meaning => self.query_vectors(&request.text),
+            Retrieval::Hybrid | Retrieval::Meaning => self.query_vectors(&request.text, snapshot),
         };
         let answer =
             retrieve::search(snapshot, &vectors, &request.query(), &options, &|path| self.allows(path))?;

@@ -122,14 +122,15 @@ impl Workspace {
         let of = |(number, folders): &(usize, Vec<String>)| {
             let shared = Arc::clone(&self.engines()[*number].shared);
             let index = shared.index();
+            let snapshot = index.snapshot();
             RootSnapshot {
                 number: *number,
-                snapshot: index.snapshot(),
-                index,
                 vectors: {
-                    let shared = Arc::clone(&shared);
-                    Arc::new(move |text| shared.query_vectors(text))
+                    let (shared, snapshot) = (Arc::clone(&shared), Arc::clone(&snapshot));
+                    Arc::new(move |text| shared.query_vectors(text, &snapshot))
                 },
+                snapshot,
+                index,
                 weights: shared.config.weights,
                 rerank: shared.reranking.as_ref().map(Reranking::stage),
                 allows: Arc::new(move |path| shared.allows(path)),

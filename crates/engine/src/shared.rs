@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
-use index::{Access, Index, IndexError};
+use index::{Access, Index, IndexError, Snapshot};
 use ingest::{Counters, DocumentDesk, IngestOptions, Turns};
-use model::{Capability, EmbeddingProvider, ErrorCode, Failure, IndexMode, Progress, Providers, RelPath};
+use model::{Capability, ErrorCode, Failure, IndexKind, IndexMode, Progress, Providers, RelPath};
 use policy::Guard;
 use retrieve::{QueryEmbedder, QueryVectors};
 use tokio::sync::watch;
@@ -76,14 +76,13 @@ impl SharedEngine {
     ) -> Result<SharedEngine, EngineError> {
         let redactor = Arc::clone(guard.policy().redactor());
         let reranking = providers.reranker.clone().map(|model| Arc::new(Reranking::new(model, redactor)));
-        let embedding = &providers.embedding;
         let role = if config.read_only {
             state_dir::check(guard.root().path(), &config.state_dir)?;
-            let index = open_index(&config, &guard, embedding, Access::Reader)?;
+            let index = open_index(&config, &guard, &providers, Access::Reader)?;
             IndexRole { index: Arc::new(index), lock: None, holder: String::new() }
         } else {
             state_dir::claim(guard.root().path(), &config.state_dir)?;
-            take_role(&config, &guard, embedding)?
+            take_role(&config, &guard, &providers)?
         };
         let counters = Arc::new(Counters::default());
         counters.set_totals(&counted(&role.index)?);
@@ -91,7 +90,7 @@ impl SharedEngine {
         Ok(SharedEngine {
             config,
             guard,
-            query_embedder: QueryEmbedder::new(embedding.clone()),
+            query_embedder: QueryEmbedder::default(),
             providers,
             reranking,
             embedding_thread: embedding::thread(),
@@ -163,7 +162,7 @@ impl SharedEngine {
     /// An empty index beside the present one, and where it is.
     pub(crate) fn begin_rebuild(&self) -> Result<Index, IndexError> {
         let dir = index::rebuild_dir(&self.config.state_dir)?;
-        open_index_in(dir, &self.config, &self.guard, &self.providers.embedding, Access::Writer)
+        open_index_in(dir, &self.config, &self.guard, &self.providers, Access::Writer)
     }
 
     /// Puts the index that was built beside the present one in its place.
@@ -172,7 +171,7 @@ impl SharedEngine {
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         role.index.retire();
         index::install_rebuilt(&self.config.state_dir)?;
-        let index = open_index(&self.config, &self.guard, &self.providers.embedding, Access::Writer)?;
+        let index = open_index(&self.config, &self.guard, &self.providers, Access::Writer)?;
         // What was bought between the last look and the retirement. The old catalog is still open, though its file is gone.
         index.adopt_parts(&role.index, adopted)?;
         role.index = Arc::new(index);
@@ -181,7 +180,7 @@ impl SharedEngine {
 
     /// The writer has put another index in the place of the one that was opened.
     fn reopened(&self, old: Arc<Index>) -> Arc<Index> {
-        let opened = match open_index(&self.config, &self.guard, &self.providers.embedding, Access::Reader) {
+        let opened = match open_index(&self.config, &self.guard, &self.providers, Access::Reader) {
             Ok(index) => Arc::new(index),
             Err(error) => {
                 tracing::warn!(%error, "the new index cannot be opened yet");
@@ -201,7 +200,7 @@ impl SharedEngine {
         let Attempt::Held(lock) = WriterLock::try_acquire(&self.config.state_dir).map_err(state)? else {
             return Ok(false);
         };
-        let index = open_index(&self.config, &self.guard, &self.providers.embedding, Access::Writer)?;
+        let index = open_index(&self.config, &self.guard, &self.providers, Access::Writer)?;
         self.counters.set_totals(&counted(&index)?);
         let mut role = self.role.write().unwrap_or_else(PoisonError::into_inner);
         *role = IndexRole { index: Arc::new(index), lock: Some(lock), holder: String::new() };
@@ -289,10 +288,11 @@ impl SharedEngine {
 
     /// The vectors of a question; waits for a provider no longer than a question may. For threads on which a call does its
     /// work: they may block.
-    pub(crate) fn query_vectors(&self, text: &str) -> QueryVectors {
-        self.query_embedder
-            .local_vectors(text)
-            .unwrap_or_else(|| tokio::runtime::Handle::current().block_on(self.query_embedder.vectors(text)))
+    pub(crate) fn query_vectors(&self, text: &str, snapshot: &Snapshot) -> QueryVectors {
+        let makers = [IndexKind::Text, IndexKind::Code].map(|kind| snapshot.embedding(kind));
+        self.query_embedder.local_vectors(text, makers).unwrap_or_else(|| {
+            tokio::runtime::Handle::current().block_on(self.query_embedder.vectors(text, makers))
+        })
     }
 
     /// Fails where a file of the index was cut while it was read: an answer from it could be wrong. It is repaired within
@@ -319,11 +319,7 @@ impl SharedEngine {
 
 /// Becomes the writer, or a reader beside the one there is. A writer that has only just begun has no index to read
 /// yet, so a reader waits for it a little.
-fn take_role(
-    config: &EngineConfig,
-    guard: &Guard,
-    embedding: &EmbeddingProvider,
-) -> Result<IndexRole, EngineError> {
+fn take_role(config: &EngineConfig, guard: &Guard, providers: &Providers) -> Result<IndexRole, EngineError> {
     let state = |source| EngineError::State { path: config.state_dir.clone(), source };
     let started = Instant::now();
     loop {
@@ -331,7 +327,7 @@ fn take_role(
             Attempt::Held(lock) => (Access::Writer, Some(lock), String::new()),
             Attempt::Busy { holder } => (Access::Reader, None, holder),
         };
-        match open_index(config, guard, embedding, access) {
+        match open_index(config, guard, providers, access) {
             Ok(index) => return Ok(IndexRole { index: Arc::new(index), lock, holder }),
             Err(IndexError::Missing { .. }) if lock.is_none() && started.elapsed() < NEW_INDEX_WAIT => {
                 std::thread::sleep(NEW_INDEX_POLL);
@@ -352,23 +348,24 @@ fn counted(index: &Index) -> Result<index::Counts, IndexError> {
 fn open_index(
     config: &EngineConfig,
     guard: &Guard,
-    embedding: &EmbeddingProvider,
+    providers: &Providers,
     access: Access,
 ) -> Result<Index, IndexError> {
-    open_index_in(config.state_dir.clone(), config, guard, embedding, access)
+    open_index_in(config.state_dir.clone(), config, guard, providers, access)
 }
 
 fn open_index_in(
     dir: PathBuf,
     config: &EngineConfig,
     guard: &Guard,
-    embedding: &EmbeddingProvider,
+    providers: &Providers,
     access: Access,
 ) -> Result<Index, IndexError> {
     let index = Index::open(index::Open {
         dir,
         access,
-        embedding: embedding.clone(),
+        embedding: providers.embedding.clone(),
+        former: providers.former_embedding.clone(),
         root: guard.root().path().display().to_string(),
     })?;
     if matches!(access, Access::Writer) {

@@ -49,6 +49,7 @@ impl Index {
             catalog: catalog.clone(),
             lexical: LexicalView::default(),
             vectors: Default::default(),
+            embedding: [open.embedding.clone(), open.embedding.clone()],
             documents: Documents::new(catalog.clone()),
             shared: shared.clone(),
             counted: Counted::default(),
@@ -139,7 +140,7 @@ impl Index {
         watch.data_version = data_version;
         watch.lexical_meta = meta;
         watch.seen = generation;
-        self.swap(lexical, vectors);
+        self.swap(lexical, vectors, [self.embedding.clone(), self.embedding.clone()]);
         Ok(())
     }
 

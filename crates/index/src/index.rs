@@ -9,7 +9,7 @@ use model::{ChunkId, ContentHash, DocId, EmbeddingProvider, Generation, IndexKin
 
 use crate::batch::KnownDocument;
 use crate::catalog::{self, Catalog, Counts, DocumentRow, Unoutlined};
-use crate::derive::{Derived, KINDS};
+use crate::derive::{Derived, KINDS, Makers};
 use crate::documents::Documents;
 use crate::error::IndexError;
 use crate::faults;
@@ -31,6 +31,8 @@ pub struct Open {
     pub access: Access,
     /// Who makes the vectors. Only a local embedder is called by the index itself.
     pub embedding: EmbeddingProvider,
+    /// Who may have made the vectors that are there: those of another model answer until the new ones are complete.
+    pub former: Vec<EmbeddingProvider>,
     /// The directory that is indexed, for the record.
     pub root: String,
 }
@@ -272,15 +274,17 @@ impl Index {
             ("embed_code_dim", &dimensions[1]),
         ])?;
         let corpus = corpus(&catalog)?;
-        let derived = Derived::open(&open.dir, catalog.clone(), open.embedding.clone(), &corpus)?;
+        let makers = Makers { present: open.embedding.clone(), former: open.former.clone() };
+        let derived = Derived::open(&open.dir, catalog.clone(), makers, &corpus)?;
         let shared = Arc::new(Shared::default());
-        let (lexical, vectors) = derived.views();
+        let (lexical, vectors, embedding) = derived.views();
         let first = Snapshot {
             id: snapshot::next_id(),
             generation: catalog.generation(),
             catalog: catalog.clone(),
             lexical,
             vectors,
+            embedding,
             documents: Documents::new(catalog.clone()),
             shared: shared.clone(),
             counted: Counted::default(),

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use model::Generation;
+use model::{EmbeddingProvider, Generation};
 
 use crate::batch::{Applied, Batch};
 use crate::catalog;
@@ -80,11 +80,16 @@ impl Index {
 
     /// Gives searches a new snapshot.
     fn show(&self, derived: &Derived) {
-        let (lexical, vectors) = derived.views();
-        self.swap(lexical, vectors);
+        let (lexical, vectors, embedding) = derived.views();
+        self.swap(lexical, vectors, embedding);
     }
 
-    pub(crate) fn swap(&self, lexical: LexicalView, vectors: [Arc<VectorView>; 2]) {
+    pub(crate) fn swap(
+        &self,
+        lexical: LexicalView,
+        vectors: [Arc<VectorView>; 2],
+        embedding: [EmbeddingProvider; 2],
+    ) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let next = Snapshot {
             id: snapshot::next_id(),
@@ -92,6 +97,7 @@ impl Index {
             catalog: self.catalog.clone(),
             lexical,
             vectors,
+            embedding,
             documents: current.documents.advanced(),
             shared: self.shared.clone(),
             counted: Counted::default(),

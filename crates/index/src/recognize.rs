@@ -19,6 +19,11 @@ impl Index {
         self.catalog.bought_parts(content_hash, kind)
     }
 
+    /// Whether any text is kept at all.
+    pub fn has_bought_parts(&self) -> bool {
+        self.catalog.has_bought_parts()
+    }
+
     /// Keeps parts of a content; `path` is a document that has it. When this returns they survive a power cut.
     pub fn keep_parts(
         &self,
@@ -72,7 +77,8 @@ impl Index {
     }
 
     /// Gives documents that cannot be searched because of unread parts the reason that is true now. It is asked for by type,
-    /// by what is missing, and by who has refused the document; none leaves the reason as it is.
+    /// by what is missing, and by who has refused the document; none leaves the reason as it is. A document that was not even
+    /// read, since nothing could have been done with it, is read by the next scan once it waits.
     pub fn retell_unread(
         &self,
         reason_now: &dyn Fn(DocType, Capability, Option<&str>) -> Option<SkipReason>,

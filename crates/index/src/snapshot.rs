@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::filter::{Admit, Verdict};
-use model::{ChunkId, DocType, Generation, IndexKind, Ranked};
+use model::{ChunkId, DocType, EmbeddingProvider, Generation, IndexKind, Ranked};
 
 use crate::catalog::{Catalog, StoredChunk};
 use crate::documents::{Admission, Documents};
@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub(crate) lexical: LexicalView,
     /// Text, then code.
     pub(crate) vectors: [Arc<VectorView>; 2],
+    /// Who made them, which is who has to make the vector of a question.
+    pub(crate) embedding: [EmbeddingProvider; 2],
     pub(crate) documents: Documents,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counted: Counted,
@@ -129,6 +131,12 @@ impl Snapshot {
         let admission = admit.map(|admit| Admission::new(&self.documents, admit, kind));
         let also = also.iter().map(|id| id.0).collect();
         self.vectors[lexical::kind_index(kind)].search(query, limit, &also, admission, &self.documents)
+    }
+
+    /// Who made the vectors of a kind: a question has to be embedded by the same. It is not the present embedder while the
+    /// vectors of a former one answer.
+    pub fn embedding(&self, kind: IndexKind) -> &EmbeddingProvider {
+        &self.embedding[lexical::kind_index(kind)]
     }
 
     /// The best chunks by vector, found by looking at every one of them: what [`Snapshot::vector`] is measured by.

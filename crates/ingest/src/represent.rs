@@ -9,7 +9,7 @@ use extract::Format;
 use index::{DocChange, Index};
 use model::{
     Capability, Chunk, ContentHash, DocType, Document, RelPath, RepType, Representation, SkipReason, Span,
-    WallClock,
+    UnreadParts, WallClock,
 };
 use policy::{Guard, OpenError, OpenFile};
 
@@ -133,6 +133,9 @@ impl Representer<'_> {
             let reason = self.unread(&found.path, doc_type);
             return Ok(Some(change::skipped(document, doc_type, reason)));
         }
+        if let Some(change) = self.unopened_media(&document, doc_type) {
+            return Ok(Some(change));
+        }
         let limit = policy.max_bytes(doc_type);
         if size > limit {
             let reason = SkipReason::TooLarge { size, limit };
@@ -244,6 +247,29 @@ impl Representer<'_> {
                 change::indexed(document, doc_type, representations)
             }
         }
+    }
+
+    /// The change for a picture or a recording that is not worth reading: nobody is there to recognise it, and nothing is kept
+    /// that could be of its content. It is read once somebody is there ([`index::Index::retell_unread`]).
+    fn unopened_media(&self, document: &Document, doc_type: DocType) -> Option<DocChange> {
+        let (unread, is_on, setting) = match doc_type {
+            DocType::Image => (UnreadParts::Pages(vec![1]), self.rules.images, "ingest.images.mode"),
+            DocType::Audio => (UnreadParts::Speech, self.rules.audio, "ingest.audio.mode"),
+            _ => return None,
+        };
+        let needs = unread.capability();
+        if self.kept.has_bought_parts() || (is_on && self.capabilities.contains(&needs)) {
+            return None;
+        }
+        let document = document.clone();
+        Some(if is_on {
+            let document = Document { unread: Some(unread), ..document };
+            change::skipped(document, doc_type, lacking(doc_type, needs, false))
+        } else {
+            let reason =
+                SkipReason::SwitchedOff { doc_type: doc_type.to_string(), setting: setting.to_owned() };
+            change::skipped(document, doc_type, reason)
+        })
     }
 
     /// Why a document without a text has none yet.

@@ -81,7 +81,7 @@ pub struct RootSnapshot {
     pub number: usize,
     pub index: Arc<Index>,
     pub snapshot: Arc<Snapshot>,
-    /// The vectors of a question; the same for all roots.
+    /// The vectors of a question by those who made the root's own.
     pub vectors: Arc<dyn Fn(&str) -> QueryVectors + Send + Sync>,
     pub weights: Weights,
     /// Judges the best passages, where a model for that is configured.
@@ -184,8 +184,6 @@ pub fn rank_files(
     let operators = Operators::read(&question.text);
     let mut matches = Vec::new();
     let mut is_subject = Vec::new();
-    // All roots have the same embedder.
-    let mut vectors = None;
     let mut words = HashMap::new();
     for root in roots {
         stop.check()?;
@@ -199,8 +197,9 @@ pub fn rank_files(
                 matches.extend(newest(root, &shown)?);
             }
         } else {
-            let vectors = vectors.get_or_insert_with(|| (root.vectors)(&question.text));
-            matches.extend(found(root, &parsed, question, vectors, &shown, stop)?);
+            // Usually the same for all roots, and then remembered.
+            let vectors = (root.vectors)(&question.text);
+            matches.extend(found(root, &parsed, question, &vectors, &shown, stop)?);
         }
     }
     stop.check()?;

@@ -48,7 +48,7 @@ pub use bundle::{
     Task,
 };
 pub use filter::{CompiledFilter, View};
-pub use query_vector::{QueryEmbedder, QueryVectors};
+pub use query_vector::{QueryEmbedder, QueryMakers, QueryVectors};
 pub use rerank::RerankStage;
 pub use route::{Routed, route};
 pub use search::{RankOptions, SearchAnswer, search};

@@ -3,7 +3,7 @@
 //! A search never waits long for a provider, and never fails with it: without vectors it answers by words and says why
 //! ([`crate::SearchAnswer::vector_error`]).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,65 +27,85 @@ const PAUSE_WITHOUT_KEY: Duration = Duration::from_secs(60);
 const REMEMBERED: usize = 256;
 
 /// Embeds questions.
+#[derive(Default)]
 pub struct QueryEmbedder {
-    embedding: EmbeddingProvider,
     memory: Mutex<Memory>,
 }
+
+/// Who made the vectors of each index: prose, then code ([`index::Snapshot::embedding`]).
+pub type QueryMakers<'a> = [&'a EmbeddingProvider; 2];
 
 /// The vectors of one question, for each index.
 #[derive(Clone, Default)]
 pub struct QueryVectors {
     text: Option<Vec<f32>>,
     code: Option<Vec<f32>>,
-    embedder: Option<Arc<dyn LocalEmbedder>>,
+    embedders: [Option<Arc<dyn LocalEmbedder>>; 2],
     error: Option<ProviderError>,
 }
 
 impl QueryEmbedder {
-    pub fn new(embedding: EmbeddingProvider) -> QueryEmbedder {
-        QueryEmbedder { embedding, memory: Mutex::default() }
-    }
-
     /// The vectors of a question, as it was asked: operators of the search (`ext:rs`, `-word`) are left out.
-    pub async fn vectors(&self, question: &str) -> QueryVectors {
-        match &self.embedding {
-            EmbeddingProvider::Local(embedder) => QueryVectors::local(embedder, question),
-            EmbeddingProvider::Remote(embedder) => {
-                let operators = Operators::read(question);
-                self.remote(embedder.as_ref(), cut(&operators.text, MAX_QUERY_BYTES)).await
-            }
+    pub async fn vectors(&self, question: &str, makers: QueryMakers<'_>) -> QueryVectors {
+        if let Some(vectors) = self.local_vectors(question, makers) {
+            return vectors;
+        }
+        let operators = Operators::read(question);
+        let text = cut(&operators.text, MAX_QUERY_BYTES);
+        let [for_text, for_code] = makers;
+        let is_shared = matches!((for_text, for_code), (EmbeddingProvider::Remote(a), EmbeddingProvider::Remote(b))
+            if (a.provider(), a.model(IndexKind::Text)) == (b.provider(), b.model(IndexKind::Code)));
+        let (of_text, of_code) = if is_shared {
+            let vector = self.of(for_text, IndexKind::Text, text).await;
+            (vector.clone(), vector)
+        } else {
+            futures::future::join(
+                self.of(for_text, IndexKind::Text, text),
+                self.of(for_code, IndexKind::Code, text),
+            )
+            .await
+        };
+        let error = of_text.as_ref().err().or(of_code.as_ref().err()).cloned();
+        QueryVectors {
+            text: of_text.ok().flatten(),
+            code: of_code.ok().flatten(),
+            embedders: makers.map(|maker| maker.local().cloned()),
+            error,
         }
     }
 
     /// The same where nothing has to be waited for.
-    pub fn local_vectors(&self, question: &str) -> Option<QueryVectors> {
-        self.embedding.local().map(|embedder| QueryVectors::local(embedder, question))
+    pub fn local_vectors(&self, question: &str, makers: QueryMakers<'_>) -> Option<QueryVectors> {
+        let [Some(for_text), Some(for_code)] = makers.map(EmbeddingProvider::local) else { return None };
+        let operators = Operators::read(question);
+        let text = cut(&operators.text, MAX_QUERY_BYTES);
+        Some(QueryVectors {
+            text: local_vector(for_text, IndexKind::Text, text),
+            code: local_vector(for_code, IndexKind::Code, text),
+            embedders: [Some(Arc::clone(for_text)), Some(Arc::clone(for_code))],
+            error: None,
+        })
     }
 
-    async fn remote(&self, embedder: &dyn Embedder, text: &str) -> QueryVectors {
-        let (for_text, for_code) = (embedder.model(IndexKind::Text), embedder.model(IndexKind::Code));
-        let both = async {
-            if for_text == for_code {
-                let vector = self.one(embedder, IndexKind::Text, text).await?;
-                return Ok((vector.clone(), vector));
-            }
-            let one = |kind| self.one(embedder, kind, text);
-            futures::future::try_join(one(IndexKind::Text), one(IndexKind::Code)).await
+    /// The vector for one index, within the deadline.
+    async fn of(
+        &self,
+        maker: &EmbeddingProvider,
+        kind: IndexKind,
+        text: &str,
+    ) -> Result<Option<Vec<f32>>, ProviderError> {
+        let embedder = match maker {
+            EmbeddingProvider::Local(embedder) => return Ok(local_vector(embedder, kind, text)),
+            EmbeddingProvider::Remote(embedder) => embedder.as_ref(),
         };
-        let answer = match tokio::time::timeout(DEADLINE, both).await {
+        let answer = match tokio::time::timeout(DEADLINE, self.one(embedder, kind, text)).await {
             Ok(answer) => answer,
             Err(_) => {
                 let reason = format!("none within {} s", DEADLINE.as_secs());
                 Err(ProviderError::new(embedder.provider(), ProviderErrorKind::Unreachable { reason }))
             }
         };
-        match answer {
-            Ok((text, code)) => QueryVectors { text, code, ..QueryVectors::default() },
-            Err(error) => {
-                self.lock().rest_after(&error);
-                QueryVectors { error: Some(error), ..QueryVectors::default() }
-            }
-        }
+        answer.inspect_err(|error| self.lock().rest_after(error))
     }
 
     /// The vector of one model, remembered or made.
@@ -102,7 +122,7 @@ impl QueryEmbedder {
         if let Some(vector) = self.lock().get(model, text) {
             return Ok(usable(vector));
         }
-        if let Some(error) = self.lock().pause() {
+        if let Some(error) = self.lock().pause(embedder.provider()) {
             return Err(error);
         }
         let mut vectors = embedder.vectors(kind, Purpose::Question, &[text]).await?;
@@ -124,17 +144,8 @@ impl QueryVectors {
 
     /// What a local embedder makes of a question.
     pub fn local(embedder: &Arc<dyn LocalEmbedder>, question: &str) -> QueryVectors {
-        let operators = Operators::read(question);
-        let text = cut(&operators.text, MAX_QUERY_BYTES);
-        let vector = |kind| {
-            if embedder.dimensions(kind) > 0 { usable(embedder.embed_query(kind, text)) } else { None }
-        };
-        QueryVectors {
-            text: vector(IndexKind::Text),
-            code: vector(IndexKind::Code),
-            embedder: Some(Arc::clone(embedder)),
-            error: None,
-        }
+        let maker = EmbeddingProvider::Local(Arc::clone(embedder));
+        QueryEmbedder::default().local_vectors(question, [&maker, &maker]).unwrap_or_default()
     }
 
     /// Why there are none, where there should be some.
@@ -151,8 +162,8 @@ impl QueryVectors {
     }
 
     /// Embeds further texts during the search, where that costs next to nothing.
-    pub(crate) fn embedder(&self) -> Option<&dyn LocalEmbedder> {
-        self.embedder.as_deref()
+    pub(crate) fn embedder(&self, kind: IndexKind) -> Option<&dyn LocalEmbedder> {
+        self.embedders[usize::from(kind == IndexKind::Code)].as_deref()
     }
 }
 
@@ -161,7 +172,8 @@ impl QueryVectors {
 struct Memory {
     /// Model, text and vector; the one that was used last comes last.
     known: VecDeque<(String, String, Vec<f32>)>,
-    resting: Option<(Instant, ProviderError)>,
+    /// Until when a provider is left alone, and what it failed with.
+    resting: HashMap<String, (Instant, ProviderError)>,
 }
 
 impl Memory {
@@ -181,13 +193,13 @@ impl Memory {
     }
 
     /// What the provider failed with, while it is left alone.
-    fn pause(&self) -> Option<ProviderError> {
-        let (until, error) = self.resting.as_ref()?;
+    fn pause(&self, provider: &str) -> Option<ProviderError> {
+        let (until, error) = self.resting.get(provider)?;
         (*until > Instant::now()).then(|| error.clone())
     }
 
     fn rest_after(&mut self, error: &ProviderError) {
-        if self.pause().is_some() {
+        if self.pause(&error.provider).is_some() {
             return;
         }
         let pause = match &error.kind {
@@ -198,8 +210,15 @@ impl Memory {
             ProviderErrorKind::Refused { .. } => Duration::ZERO,
             _ => PAUSE,
         };
-        self.resting = Some((Instant::now() + pause, error.clone()));
+        self.resting.insert(error.provider.clone(), (Instant::now() + pause, error.clone()));
     }
+}
+
+fn local_vector(embedder: &Arc<dyn LocalEmbedder>, kind: IndexKind, text: &str) -> Option<Vec<f32>> {
+    if embedder.dimensions(kind) == 0 {
+        return None;
+    }
+    usable(embedder.embed_query(kind, text))
 }
 
 fn usable(vector: Vec<f32>) -> Option<Vec<f32>> {

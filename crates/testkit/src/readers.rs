@@ -158,6 +158,7 @@ impl TextRecognizer for ScriptedRecognizer {
 /// A transcriber that follows a script, and answers every request after its end.
 pub struct ScriptedTranscriber {
     model: String,
+    failing_for: Option<String>,
     script: Script<String>,
 }
 
@@ -166,7 +167,7 @@ impl ScriptedTranscriber {
 
     /// Takes files as they are.
     pub fn new(model: &str) -> ScriptedTranscriber {
-        ScriptedTranscriber { model: model.to_owned(), script: Script::default() }
+        ScriptedTranscriber { model: model.to_owned(), failing_for: None, script: Script::default() }
     }
 
     #[must_use]
@@ -177,6 +178,12 @@ impl ScriptedTranscriber {
 
     pub fn always(&self, step: ReadStep) {
         self.script.lock().always = Some(step);
+    }
+
+    /// Never answers about files of this name, and says so.
+    #[must_use]
+    pub fn failing_for(self, name: &str) -> ScriptedTranscriber {
+        ScriptedTranscriber { failing_for: Some(name.to_owned()), ..self }
     }
 
     pub fn open_gate(&self) {
@@ -212,6 +219,10 @@ impl Transcriber for ScriptedTranscriber {
                 let reason = "no file".to_owned();
                 return Err(ProviderError::new(self.provider(), ProviderErrorKind::Refused { reason }));
             };
+            if self.failing_for.as_deref() == Some(name) {
+                let reason = "the line is dead".to_owned();
+                return Err(ProviderError::new(self.provider(), ProviderErrorKind::Unreachable { reason }));
+            }
             let said = text_after(bytes, WAV);
             let mut segments: Vec<TranscriptSegment> = said.lines().filter_map(segment).collect();
             if self.script.step(name.to_owned(), &said).await? {

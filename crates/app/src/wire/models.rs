@@ -44,8 +44,11 @@ const MODEL_COMMAND: &str = "run-model";
 pub(super) fn providers(loaded: &Loaded) -> Result<Providers, Exit> {
     let maker = ProviderMaker::new(loaded);
     let found = &loaded.capabilities;
+    let embedding = maker.embedding(&found.embed)?;
     Ok(Providers {
-        embedding: maker.embedding(&found.embed)?,
+        // The table is in every binary: its vectors answer until those of a provider are complete.
+        former_embedding: embedding.remote().map(|_| TableEmbedder.into()).into_iter().collect(),
+        embedding,
         recognizer: maker.recognizer(&found.ocr)?,
         transcriber: maker.transcriber(&found.stt)?.map(|made| maker.preferred(made, &found.stt)),
         chat: maker.chat(&found.chat)?,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Call, Engine, FileView, FolderRequest, IndexedFolder, Priority, Refreshed, Workspace};
-use model::{ErrorCode, IndexKind, LocalEmbedder};
+use model::{ErrorCode, IndexKind, LocalEmbedder, Providers};
 use testkit::Folder;
 
 use crate::world::{Gate, NoMeaning, config, found, open};
@@ -80,8 +80,7 @@ async fn what_outlasts_a_call_is_counted_by_the_next_one() {
     let keeper = Gate::closed();
     let embedder = HeldEmbedder(Arc::clone(&keeper.gate));
     let engine =
-        Engine::open(config(folder.path(), &folder.state()), model::Providers::only(embedder.into()))
-            .unwrap();
+        Engine::open(config(folder.path(), &folder.state()), Providers::only(embedder.into())).unwrap();
     let workspace = Arc::new(Workspace::new(Arc::new(engine), Vec::new()));
     let root = folder.path().to_string_lossy().into_owned();
     let ask = || {

@@ -46,7 +46,7 @@ impl Catalog {
         kind: BoughtKind,
     ) -> Result<Vec<BoughtPart>, IndexError> {
         // Every document that is indexed asks, and nearly every index has none.
-        if !self.has_bought_parts.load(Ordering::Acquire) {
+        if !self.keeps_bought_parts() || !self.has_bought_parts.load(Ordering::Acquire) {
             return Ok(Vec::new());
         }
         self.try_with_reader(|reader| {
@@ -177,6 +177,10 @@ impl Catalog {
                 }
             }
         })
+    }
+
+    pub(crate) fn has_bought_parts(&self) -> bool {
+        self.has_bought_parts.load(Ordering::Acquire)
     }
 
     /// Looks whether anything is kept at all.

@@ -155,8 +155,13 @@ impl Catalog {
             let mut update = tx.prepare_cached(
                 "UPDATE documents SET reason_code = ?2, reason_json = ?3, status = ?4, generation = ?5 WHERE doc_id = ?1",
             )?;
+            // Another time stamp than the file's has it looked at.
+            let mut look = tx.prepare_cached(
+                "UPDATE documents SET mtime_ns = mtime_ns - 1, inode = 0 WHERE doc_id = ?1 AND content_hash IS NULL",
+            )?;
             for (doc_id, code, json, status) in &changes {
                 update.execute((doc_id, code, json, status, generation as i64))?;
+                look.execute([doc_id])?;
             }
             Ok(())
         })?;

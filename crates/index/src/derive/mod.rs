@@ -2,6 +2,7 @@
 //! after a crash, and rebuilding them when they are damaged.
 
 mod catch_up;
+mod former;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use crate::error::IndexError;
 use crate::feed::{Item, Want, Work, work};
 use crate::lexical::{self, Lexical, LexicalView, LexicalWriter, NewDoc, Slot, Verify, kind_index};
 use crate::vector::{self, Damage, Expected, PendingRow, VectorView, VectorWriter};
+
+use self::former::FormerVectors;
 
 /// Threads that build segments and vectors. Each holds a segment of some 24 MB.
 const THREADS: usize = 2;
@@ -98,6 +101,14 @@ struct VectorSide {
     kind: IndexKind,
     writer: VectorWriter,
     state: State,
+    /// Vectors of another model, which answer until those of the present one are complete.
+    former: Option<FormerVectors>,
+}
+
+/// Who makes vectors, and who may have made those that are there.
+pub(crate) struct Makers {
+    pub(crate) present: EmbeddingProvider,
+    pub(crate) former: Vec<EmbeddingProvider>,
 }
 
 impl Derived {
@@ -105,14 +116,16 @@ impl Derived {
     pub(crate) fn open(
         dir: &Path,
         catalog: Arc<Catalog>,
-        embedding: EmbeddingProvider,
+        makers: Makers,
         corpus: &str,
     ) -> Result<Derived, IndexError> {
         remove_leftovers(dir);
+        let Makers { present: embedding, former } = makers;
         let vectors = KINDS.map(|kind| VectorSide {
             kind,
             writer: VectorWriter::new(dir.join(vector::file_name(kind)), expected(&embedding, kind, corpus)),
             state: State::Behind,
+            former: None,
         });
         let lexical = LexicalSide {
             dir: dir.join(lexical::DIR_NAME),
@@ -138,7 +151,13 @@ impl Derived {
         let dead = derived.catalog.dead_chunks()?;
         for side in &mut derived.vectors {
             let small = std::fs::metadata(side.writer.path()).is_ok_and(|file| file.len() <= VERIFY_AT_OPEN);
-            side.state = match side.writer.open(&dead, small) {
+            side.former = FormerVectors::open(side.writer.path(), side.kind, &former, corpus, &dead);
+            let opened = side.writer.open(&dead, small);
+            if let (Err(Damage::OtherModel), None) = (&opened, &side.former) {
+                FormerVectors::set_aside(side.writer.path());
+                side.former = FormerVectors::open(side.writer.path(), side.kind, &former, corpus, &dead);
+            }
+            side.state = match opened {
                 Ok(()) => judge(&derived.catalog, side.writer.generation(), purged),
                 Err(Damage::Missing) if is_new => {
                     side.writer.start_over()?;
@@ -155,9 +174,17 @@ impl Derived {
         self.lexical.state != State::Current || self.vectors.iter().any(|side| side.state != State::Current)
     }
 
-    /// What searches may see.
-    pub(crate) fn views(&self) -> (LexicalView, [Arc<VectorView>; 2]) {
-        (self.lexical.view.clone(), self.vectors.each_ref().map(|side| side.writer.view().clone()))
+    /// What searches may see, and who made the vectors.
+    pub(crate) fn views(&self) -> (LexicalView, [Arc<VectorView>; 2], [EmbeddingProvider; 2]) {
+        let view = |side: &VectorSide| match &side.former {
+            Some(former) => former.view().clone(),
+            None => side.writer.view().clone(),
+        };
+        let maker = |side: &VectorSide| match &side.former {
+            Some(former) => former.embedding().clone(),
+            None => self.embedding.clone(),
+        };
+        (self.lexical.view.clone(), self.vectors.each_ref().map(view), self.vectors.each_ref().map(maker))
     }
 
     /// Vectors that wait for the next commit.
@@ -202,6 +229,13 @@ impl Derived {
             });
         }
         for side in &mut self.vectors {
+            if let Some(former) = &mut side.former {
+                outcome.removed.iter().for_each(|(id, _)| former.change(*id, None));
+                // The text of a chunk may be another now; one that came back is the one it was.
+                for added in &outcome.added {
+                    former.change(added.id, None);
+                }
+            }
             if side.state == State::Current {
                 outcome.removed.iter().for_each(|(id, _)| side.writer.change(*id, None));
                 items.iter().for_each(|item| side.writer.change(item.doc.id, Some(item.doc.kind)));
@@ -249,7 +283,11 @@ impl Derived {
                 side.state = State::Behind;
                 failed.get_or_insert(error);
             }
+            if let Some(former) = &mut side.former {
+                former.commit(generation);
+            }
         }
+        self.finish_switch()?;
         match failed {
             Some(error) => Err(error),
             None => {
@@ -302,10 +340,26 @@ impl Derived {
             if side.writer.view().live < side.writer.view().rows {
                 side.writer.rewrite(generation)?;
             }
+            if let Some(former) = &mut side.former {
+                former.compact(generation);
+            }
         }
         let chunks = self.catalog.purge()?;
         self.commit(&|_, _| {})?;
         Ok(Compacted { chunks })
+    }
+
+    /// Goes over to the vectors of the present model, where they are complete.
+    fn finish_switch(&mut self) -> Result<(), IndexError> {
+        for side in &mut self.vectors {
+            let is_complete = side.former.is_some()
+                && side.state == State::Current
+                && self.catalog.pending_count(side.kind)? == 0;
+            if let Some(former) = side.former.take_if(|former| is_complete || former.is_lost()) {
+                former.remove();
+            }
+        }
+        Ok(())
     }
 
     fn open_lexical(&mut self, is_new: bool, purged: u64) -> Result<(), IndexError> {

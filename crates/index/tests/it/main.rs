@@ -7,6 +7,7 @@ mod birth;
 mod bought_vectors;
 mod damage;
 mod documents;
+mod model_switch;
 mod readers;
 mod recognized;
 mod representations;

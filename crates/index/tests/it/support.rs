@@ -201,7 +201,13 @@ pub(crate) fn open(
     access: Access,
     embedding: impl Into<EmbeddingProvider>,
 ) -> Result<Index, IndexError> {
-    Index::open(Open { dir: dir.to_owned(), access, embedding: embedding.into(), root: "/corpus".to_owned() })
+    Index::open(Open {
+        dir: dir.to_owned(),
+        access,
+        embedding: embedding.into(),
+        former: Vec::new(),
+        root: "/corpus".to_owned(),
+    })
 }
 
 pub(crate) fn hash(text: &str) -> ContentHash {

@@ -60,7 +60,16 @@ impl Corpus {
 fn open(folder: &tempfile::TempDir, embedder: &Arc<ScriptedEmbedder>) -> Arc<Index> {
     let embedding = EmbeddingProvider::Remote(Arc::clone(embedder) as _);
     let dir = folder.path().join("state");
-    Arc::new(Index::open(Open { dir, access: Access::Writer, embedding, root: "/".to_owned() }).unwrap())
+    Arc::new(
+        Index::open(Open {
+            dir,
+            access: Access::Writer,
+            embedding,
+            former: Vec::new(),
+            root: "/".to_owned(),
+        })
+        .unwrap(),
+    )
 }
 
 fn hash(text: &str) -> ContentHash {

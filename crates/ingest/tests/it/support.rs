@@ -184,7 +184,13 @@ impl World {
 }
 
 fn open(dir: PathBuf, root: &str) -> Open {
-    Open { dir, access: Access::Writer, embedding: TableEmbedder.into(), root: root.to_owned() }
+    Open {
+        dir,
+        access: Access::Writer,
+        embedding: TableEmbedder.into(),
+        former: Vec::new(),
+        root: root.to_owned(),
+    }
 }
 
 /// Seconds since 1970.

@@ -31,6 +31,8 @@ pub type ProviderFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderE
 #[derive(Clone)]
 pub struct Providers {
     pub embedding: EmbeddingProvider,
+    /// Who may have made the vectors that an index holds from before: they answer until the new ones are complete.
+    pub former_embedding: Vec<EmbeddingProvider>,
     pub recognizer: Option<Arc<dyn TextRecognizer>>,
     pub transcriber: Option<Arc<dyn Transcriber>>,
     pub chat: Option<Arc<dyn ChatModel>>,
@@ -43,6 +45,7 @@ impl Providers {
     pub fn only(embedding: EmbeddingProvider) -> Providers {
         Providers {
             embedding,
+            former_embedding: Vec::new(),
             recognizer: None,
             transcriber: None,
             chat: None,

@@ -109,7 +109,7 @@ pub(crate) fn gather<'a>(question: &'a Question<'a>, kind: IndexKind) -> Result<
         (best_lexical, asked_cosine) = (gathered.best_lexical(), gathered.best_cosine());
     }
     let mut leads: Vec<Lead<'a>> = gathered.known.into_values().collect();
-    if let (Some(vector), Some(embedder)) = (&gathered.vector, vectors.embedder()) {
+    if let (Some(vector), Some(embedder)) = (&gathered.vector, vectors.embedder(kind)) {
         names::compare_paths(&mut leads, embedder, kind, vector);
     }
     let best_cosine = leads.iter().filter_map(|lead| lead.cosine).fold(0.0_f32, f32::max);
@@ -271,7 +271,7 @@ impl<'a> Gathered<'a> {
                 lead.lexical = Some(ranked.score);
             }
         }
-        if let (Some(vector), Some(embedder)) = (self.vector.as_mut(), vectors.embedder()) {
+        if let (Some(vector), Some(embedder)) = (self.vector.as_mut(), vectors.embedder(self.kind)) {
             feedback::shift_toward(vector, embedder, self.kind, &passages, weights);
             for ranked in self.nearest(0) {
                 if let Some(lead) = self.known.get_mut(&ranked.chunk) {

@@ -24,6 +24,7 @@ impl Corpus {
             dir: folder.path().join("state"),
             access: Access::Writer,
             embedding: Words.into(),
+            former: Vec::new(),
             root: "/corpus".into(),
         })
         .unwrap();

@@ -4,14 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{EmbeddingProvider, Filter, IndexChoice, ProviderErrorKind, Query};
-use retrieve::QueryEmbedder;
+use retrieve::{QueryEmbedder, QueryVectors};
 use testkit::{ScriptedEmbedder, Step, rate_limited};
 use tokio::time::Instant;
 
 use crate::corpus::Corpus;
 
-fn queries(embedder: &Arc<ScriptedEmbedder>) -> QueryEmbedder {
-    QueryEmbedder::new(EmbeddingProvider::Remote(Arc::clone(embedder) as _))
+/// Questions to one provider, for both indices.
+struct Queries {
+    embedder: QueryEmbedder,
+    maker: EmbeddingProvider,
+}
+
+impl Queries {
+    async fn vectors(&self, question: &str) -> QueryVectors {
+        self.embedder.vectors(question, [&self.maker, &self.maker]).await
+    }
+}
+
+fn queries(embedder: &Arc<ScriptedEmbedder>) -> Queries {
+    let maker = EmbeddingProvider::Remote(Arc::clone(embedder) as _);
+    Queries { embedder: QueryEmbedder::default(), maker }
 }
 
 #[tokio::test(start_paused = true)]
