@@ -71,7 +71,7 @@ impl Speaker for Espeak {
                     .map_err(std::io::Error::other)?
             });
             spoken.map_err(gone)?.await.map_err(gone)?.map_err(|failure| match failure {
-                SpeakFailure::Run(failure @ RunFailure::NotStarted { .. }) => {
+                SpeakFailure::Run(failure @ (RunFailure::NotStarted { .. } | RunFailure::TooLong(_))) => {
                     unreachable(failure.to_string())
                 }
                 failure => refused(failure.to_string()),

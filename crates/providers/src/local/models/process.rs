@@ -126,15 +126,16 @@ impl ModelProcess {
             })?,
         };
         let head = frame(request, body.len()).map_err(|error| self.unreachable(error.to_string()))?;
-        let failed = |error: io::Error| {
-            let reason = match error.kind() {
-                io::ErrorKind::TimedOut => format!("nothing happened for {} s", self.patience.as_secs()),
-                // It ends without a word when it needs more memory than it may have.
-                _ => {
-                    "the process that runs the model ended: out of memory, or broken by this input".to_owned()
-                }
-            };
-            self.error(ProviderErrorKind::Refused { reason })
+        let failed = |error: io::Error| match error.kind() {
+            // A busy machine, more likely than this input: it may be tried again.
+            io::ErrorKind::TimedOut => {
+                self.unreachable(format!("nothing happened for {} s", self.patience.as_secs()))
+            }
+            // It ends without a word when it needs more memory than it may have.
+            _ => self.error(ProviderErrorKind::Refused {
+                reason: "the process that runs the model ended: out of memory, or broken by this input"
+                    .to_owned(),
+            }),
         };
         let send = async {
             pipes.input.write_all(&head).await?;

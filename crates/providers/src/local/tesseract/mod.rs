@@ -106,9 +106,7 @@ impl Tesseract {
         match done {
             Ok(done) if done.is_success => Ok(tsv::parse(&String::from_utf8_lossy(&done.output))),
             Ok(done) => Err(refused(last_line(&done.complaint))),
-            Err(failure @ (RunFailure::TooLong(_) | RunFailure::TooMuch(_))) => {
-                Err(refused(failure.to_string()))
-            }
+            Err(failure @ RunFailure::TooMuch(_)) => Err(refused(failure.to_string())),
             Err(failure) => Err(unreachable(failure.to_string())),
         }
     }
@@ -241,7 +239,7 @@ fn portable_grey_map(page: &Page) -> Vec<u8> {
 }
 
 fn last_line(complaint: &str) -> String {
-    complaint.lines().last().unwrap_or("it ended without a word").trim().to_owned()
+    complaint.lines().last().unwrap_or("it ended without a word: out of time or memory").trim().to_owned()
 }
 
 fn unreachable(reason: String) -> ProviderError {
