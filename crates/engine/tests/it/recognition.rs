@@ -152,8 +152,8 @@ async fn d159_d160_a_recording_is_transcribed_on_demand_once() {
     let asked = readers.transcriber.requests().len();
     let (first, second) = tokio::join!(transcribe(&engine, false), transcribe(&engine, false));
     let (first, second) = (first.unwrap(), second.unwrap());
-    assert_eq!((first.transcribed, first.indexed), (true, true));
-    assert_eq!((second.transcribed, second.indexed), (false, true), "two who ask pay once");
+    assert!(first.transcribed != second.transcribed, "two who ask pay once");
+    assert!(first.indexed && second.indexed);
     assert_eq!(first.transcript, second.transcript);
     assert_eq!(first.transcript.segments.len(), 12);
     assert_eq!(hits(&engine, "avocet").await[0].rep_type, RepType::Transcript);
