@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use index::Snapshot;
-use model::{DocType, Failure, Filter, Hit, IndexChoice, IndexUsed, Pointer, Query, RelPath, Span, Stop};
+use model::{
+    DocType, Failure, Filter, Hit, IndexChoice, IndexUsed, Pointer, ProviderError, Query, RelPath, Span, Stop,
+};
 use retrieve::windows::{LineHit, Windows};
 use retrieve::{Breakdown, QueryVectors, RankOptions, RerankStage, View, Weights};
 
@@ -243,12 +245,22 @@ impl SharedEngine {
     }
 }
 
-/// That a model could not judge the passages, where that is so.
+/// What a service could not do for this answer, with what to do about it, where that is so.
 pub(crate) fn note(found: &retrieve::SearchAnswer) -> Option<String> {
-    let error = found.rerank_error.as_ref()?;
-    let failure = model_text::failure_of(error);
-    let remedy = failure.hint.unwrap_or_default();
-    Some(format!("Reranking failed ({error}); the order is that of the search alone. {remedy}"))
+    let told = |error: &ProviderError, what: &str, instead: &str| {
+        let remedy = model_text::failure_of(error).hint.unwrap_or_default();
+        format!("{what} failed ({error}); {instead}. {remedy}").trim_end().to_owned()
+    };
+    let vectors = found
+        .vector_error
+        .as_ref()
+        .map(|error| told(error, "Embedding the question", "these passages were found by their words alone"));
+    let order = found
+        .rerank_error
+        .as_ref()
+        .map(|error| told(error, "Reranking", "the order is that of the search alone"));
+    let notes: Vec<String> = vectors.into_iter().chain(order).collect();
+    (!notes.is_empty()).then(|| notes.join(" "))
 }
 
 /// The hits that may be shown now by their lines: of files that are there, within the view and the policy.

@@ -25,7 +25,7 @@ pub(crate) fn run(loaded: &Loaded, mode: IndexMode) -> Result<(), Exit> {
     }
     for engine in workspace.engines() {
         match bring_up_to_date(engine, mode, &reporter)? {
-            IndexingOutcome::Done(_) => {}
+            IndexingOutcome::Done(_) => reporter.all_is_read(),
             IndexingOutcome::HeldBy(holder) if mode == IndexMode::Incremental => {
                 reporter.warn(&format!("another process ({holder}) already keeps this index up to date"));
             }

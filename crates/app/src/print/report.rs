@@ -40,8 +40,8 @@ enum ReportForm {
 struct Last {
     shown: Option<Instant>,
     progress: Option<Progress>,
-    /// The job whose end was told in words.
-    summed_up: Option<String>,
+    /// The job whose end was told in words, and how many files could be found then.
+    summed_up: Option<(String, u64)>,
 }
 
 impl Reporter {
@@ -121,9 +121,10 @@ impl Reporter {
         let news = last.progress.as_ref().is_none_or(|last| counters(last) != counters(progress));
         last.shown = Some(now);
         last.progress = Some(progress.clone());
-        let summary = !progress.running && last.summed_up.as_ref() != Some(&progress.job_id);
+        let told = last.summed_up.as_ref().is_some_and(|(job, _)| *job == progress.job_id);
+        let summary = !progress.running && !told;
         if summary {
-            last.summed_up = Some(progress.job_id.clone());
+            last.summed_up = Some((progress.job_id.clone(), progress.searchable));
         }
         let summary = if summary { summary_line(progress) } else { String::new() };
         match &self.form {
@@ -141,6 +142,18 @@ impl Reporter {
                     self.print(&format!("{}{summary}", progress_line(progress)));
                 }
             }
+        }
+    }
+
+    /// Tells again what can be found: scans and recordings are read when the job has ended.
+    pub(crate) fn all_is_read(&self) {
+        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Some(progress) = last.progress.clone() else { return };
+        let is_news =
+            last.summed_up.as_ref().is_some_and(|(_, searchable)| *searchable != progress.searchable);
+        if is_news && matches!(self.form, ReportForm::Lines | ReportForm::Bar { lines: true, .. }) {
+            last.summed_up = Some((progress.job_id.clone(), progress.searchable));
+            self.print(&summary_line(&progress));
         }
     }
 
