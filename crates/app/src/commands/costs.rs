@@ -149,16 +149,16 @@ fn row(day: &str, provider: &str, model: &str, task: &str, used: &Usage) -> Vec<
 /// The same on one line.
 fn amounts(used: &Usage) -> String {
     let mut parts = Vec::new();
-    let mut part = |number: u64, what: &str| {
+    let mut part = |number: u64, one: &str, many: &str| {
         if number > 0 {
-            parts.push(format!("{} {what}", grouped(number)));
+            parts.push(format!("{} {}", grouped(number), if number == 1 { one } else { many }));
         }
     };
-    part(used.calls, "calls");
-    part(used.pages, "pages");
-    part(used.audio_ms.div_ceil(1000), "seconds of audio");
-    part(used.tokens_in + used.tokens_out, "tokens");
-    part(used.characters, "characters read aloud");
+    part(used.calls, "call", "calls");
+    part(used.pages, "page", "pages");
+    part(used.audio_ms.div_ceil(1000), "second of audio", "seconds of audio");
+    part(used.tokens_in + used.tokens_out, "token", "tokens");
+    part(used.characters, "character read aloud", "characters read aloud");
     parts.join(", ")
 }
 
@@ -222,6 +222,6 @@ Limit: 0 of 2,000 calls used today (UTC)
         );
         assert_eq!(as_table(&settings, &[]), "Nothing was paid for: no service was used.\n");
         assert_eq!(amounts(&embed), "1,200 calls, 34,567 tokens");
-        assert_eq!(amounts(&stt), "1 calls, 90 seconds of audio");
+        assert_eq!(amounts(&stt), "1 call, 90 seconds of audio");
     }
 }

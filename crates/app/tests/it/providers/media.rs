@@ -96,6 +96,8 @@ fn d094_d095_with_extras_alone_each_file_is_found_by_what_it_says() {
     }
     // Without Tesseract on the search path.
     let alone = program.env("PATH", "/nonexistent");
+    // Models are slow where nothing is optimised.
+    alone.index();
     let server = alone.serve(&[]);
     wait_read(&server);
     assert_all_are_found(&server, &QUESTIONS);
