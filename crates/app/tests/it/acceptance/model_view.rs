@@ -138,7 +138,7 @@ fn a_wrong_path_is_answered_with_the_ones_that_may_be_meant() {
     };
     assert!(message("guide.md").contains("Did you mean \"docs/guide.md\"?"));
     assert!(message("src/laese.rs").contains("Did you mean \"src/lease.rs\"?"));
-    assert!(message("nothing/like/it.toml").contains("list_files"));
+    assert!(message("nothing/like/it.toml").contains("List the files"));
 }
 
 #[test]

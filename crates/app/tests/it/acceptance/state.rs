@@ -25,7 +25,9 @@ fn unprivileged(folder: &Folder) -> Program {
         return program(folder);
     }
     let wrapper = folder.outside().join("as-nobody");
-    let run = format!("#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups {BINARY} \"$@\"\n");
+    let run = format!(
+        "#!/bin/sh\nPATH=/usr/bin:/bin exec setpriv --reuid=65534 --regid=65534 --clear-groups {BINARY} \"$@\"\n"
+    );
     fs::write(&wrapper, run).unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     let owned = Command::new("chown").args(["-R", "65534:65534"]).arg(folder.outside()).status();

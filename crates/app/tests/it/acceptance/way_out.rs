@@ -136,6 +136,13 @@ fn m25_no_hidden_character_leaves_any_tool() {
         ("dir2mcp.open_file", json!({ "rel_path": format!("gone{hostile}.md") })),
         ("dir2mcp.list_files", json!({})),
         ("dir2mcp.stats", json!({})),
+        ("dir2mcp.transcribe", json!({ "rel_path": format!("gone{hostile}.wav") })),
+        ("dir2mcp.annotate", json!({ "rel_path": odd, "schema_json": { "title": hostile } })),
+        (
+            "dir2mcp.transcribe_and_ask",
+            json!({ "rel_path": format!("gone{hostile}.wav"), "question": hostile }),
+        ),
+        ("dir2mcp.ask_audio", json!({ "question": format!("Who keeps the lamp {hostile}?") })),
         ("repo.status", json!({})),
         ("repo.list_files", json!({})),
         ("repo.open_file", json!({ "path": odd, "start_line": 1, "end_line": 9 })),

@@ -35,7 +35,7 @@ fn c1_c10_the_tools_beside_others_and_over_http() {
     server.wait_indexed();
     let mut client = server.client(Era::Modern);
     let names = client.request("tools/list", json!({})).result()["tools"].as_array().unwrap().len();
-    assert_eq!(names, 15);
+    assert_eq!(names, 19);
     let found = client.expect("repo.search", json!({ "query": "helper" }));
     assert_eq!(found["ok"], true);
     assert!(folder.state().join("audit.jsonl").exists(), "one state directory");
