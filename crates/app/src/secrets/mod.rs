@@ -220,10 +220,10 @@ impl SecretSources {
         if let Some(found) = self.given.get(&name) {
             return Ok(Some(found.clone()));
         }
-        self.from_keychain(name)
+        self.in_keychain(name)
     }
 
-    fn from_keychain(&self, name: SecretName) -> Result<Option<FoundSecret>, SecretError> {
+    fn in_keychain(&self, name: SecretName) -> Result<Option<FoundSecret>, SecretError> {
         let provider = self.settings.provider;
         if matches!(provider, SecretProvider::Auto | SecretProvider::Keychain)
             && let Some(keychain) = &self.keychain
@@ -255,7 +255,7 @@ impl SecretSources {
         match self.given.get(&name) {
             Some(FoundSecret { source: SecretSource::Env { dotenv: true, .. }, .. }) => {
                 match self.settings.provider {
-                    SecretProvider::Keychain => self.from_keychain(name),
+                    SecretProvider::Keychain => self.in_keychain(name),
                     _ => self.without_keychain(name),
                 }
             }
