@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod ask;
+mod child;
 pub(crate) mod clean;
 pub(crate) mod completions;
 pub(crate) mod config_init;

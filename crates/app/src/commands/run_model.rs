@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 
-use policy::{Confinement, ConfinementStatus};
+use policy::Confinement;
 use providers::local::ModelChild;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::Resource;
 
+use super::child::give_up_rights;
 use crate::exit::Exit;
 
 /// Memory for a model, a page and what lies between: recognising a page of 300 dpi takes up to 1.2 GB.
@@ -16,25 +17,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<(), Exit> {
     let child = ModelChild::open(arguments)?;
     let files = policy::confine(&Confinement::default());
     child.start_threads();
-    let limits = [
-        (Resource::Data, MAX_DATA_BYTES),
-        (Resource::Core, 0),
-        (Resource::Fsize, 0),
-        // What is open stays open; nothing more can be.
-        (Resource::Nofile, 3),
-    ];
-    for (resource, limit) in limits {
-        // Where a limit cannot be set, the others still hold.
-        let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
-    }
-    let mut missing = Vec::new();
-    if let ConfinementStatus::Unavailable { reason } = files {
-        missing.push(format!("Landlock: {reason}"));
-    }
-    // Last, since what was done above is among what it forbids.
-    if let Err(reason) = policy::read_only_syscalls() {
-        missing.push(format!("seccomp: {reason}"));
-    }
+    let missing = give_up_rights(files, &[(Resource::Data, MAX_DATA_BYTES)]);
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
-    Ok(child.serve(&mut input, &mut output, &missing.join("; "))?)
+    Ok(child.serve(&mut input, &mut output, &missing)?)
 }
