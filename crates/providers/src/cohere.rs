@@ -3,20 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Capability, ProviderError, ProviderFuture, Reranker, Usage, UsageMeter};
-use secrecy::SecretString;
+use model::{Capability, ProviderError, ProviderFuture, Reranker, Usage};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::http::{Address, AddressError, EndpointSettings, HttpCall, HttpCore, KeyHeader, ProviderEndpoint};
+use crate::account::{ServiceAccount, ServiceFacts};
+use crate::http::{AddressError, HttpCall, HttpCore, KeyHeader, ProviderEndpoint};
 use crate::probe::{ProviderProbe, probe_models};
 use crate::reach::ProviderReach;
 
 pub const BASE_URL: &str = "https://api.cohere.com";
 pub const RERANK_MODEL: &str = "rerank-v3.5";
 
-const PROVIDER: &str = "cohere";
-const REQUESTS: usize = 4;
 /// A person waits for the result of a search.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Passages of one request.
@@ -34,16 +32,14 @@ pub enum RerankShape {
     Tei,
 }
 
-pub struct CohereConfig {
-    /// Its name in the configuration and in errors; `cohere` unless there are several.
-    pub provider: Option<String>,
-    /// A server on this machine often needs none.
-    pub key: Option<SecretString>,
-    /// Another address than [`BASE_URL`].
-    pub base_url: Option<String>,
-    pub shape: RerankShape,
-    pub meter: Option<Arc<dyn UsageMeter>>,
-}
+const SERVICE: ServiceFacts = ServiceFacts {
+    name: "cohere",
+    base_url: BASE_URL,
+    // The shape names the version.
+    address: |written| written.without_version("v1").without_version("v2"),
+    key_header: KeyHeader::Bearer,
+    requests: 4,
+};
 
 pub struct Cohere {
     endpoint: ProviderEndpoint,
@@ -51,20 +47,12 @@ pub struct Cohere {
 }
 
 impl Cohere {
-    pub fn new(config: CohereConfig, core: Arc<HttpCore>) -> Result<Cohere, AddressError> {
-        let address = Address::parse(config.base_url.as_deref().unwrap_or(BASE_URL))?;
-        let endpoint = ProviderEndpoint::new(
-            core,
-            EndpointSettings {
-                provider: config.provider.unwrap_or_else(|| PROVIDER.to_owned()),
-                address: address.without_version("v1").without_version("v2"),
-                key: config.key,
-                key_header: KeyHeader::Bearer,
-                requests: REQUESTS,
-                meter: config.meter,
-            },
-        );
-        Ok(Cohere { endpoint, shape: config.shape })
+    pub fn new(
+        account: ServiceAccount,
+        shape: RerankShape,
+        core: Arc<HttpCore>,
+    ) -> Result<Cohere, AddressError> {
+        Ok(Cohere { endpoint: account.endpoint(&SERVICE, core)?, shape })
     }
 
     pub fn reranker(&self, model: impl Into<String>) -> Arc<dyn Reranker> {

@@ -1,5 +1,6 @@
 //! The implementations behind the model ports: what is built in, what runs on this machine, and what is called over HTTP.
 
+mod account;
 pub mod cohere;
 pub mod command;
 pub mod elevenlabs;
@@ -13,8 +14,10 @@ mod preferred;
 mod probe;
 mod reach;
 mod runtime;
+mod wav;
 mod wire;
 
+pub use account::ServiceAccount;
 pub use preferred::PreferredTranscriber;
 pub use probe::{ProviderProbe, ProviderRemedy};
 pub use reach::{HostPort, ProviderReach};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use model::{
     Capability, ChatModel, EmbedLimits, Embedder, ProviderError, ProviderErrorKind, ProviderFuture, Speaker,
-    SpeechFormat, TranscribeLimits, Transcriber, Usage, UsageMeter,
+    SpeechFormat, TranscribeLimits, Transcriber,
 };
-use secrecy::SecretString;
 use serde_json::json;
 
-use crate::http::{Address, AddressError, EndpointSettings, HttpCall, HttpCore, KeyHeader, ProviderEndpoint};
+use crate::account::{ServiceAccount, ServiceFacts};
+use crate::http::{AddressError, HttpCall, HttpCore, KeyHeader, ProviderEndpoint};
 use crate::probe::{ProviderProbe, probe_models};
 use crate::reach::ProviderReach;
 use crate::wire::chat::RemoteChat;
@@ -24,47 +24,28 @@ pub const STT_MODEL: &str = "whisper-1";
 pub const TTS_MODEL: &str = "tts-1";
 pub const VOICE: &str = "alloy";
 
-const PROVIDER: &str = "openai";
-
 /// Small enough for a server at home, which holds a whole request in memory.
 const EMBED_LIMITS: EmbedLimits = EmbedLimits { texts: 64, bytes: 128 << 10, requests: 4 };
-const REQUESTS: usize = 8;
 const SPEECH_DEADLINE: Duration = Duration::from_secs(180);
 /// Characters of a text that is read aloud.
 const LONGEST_SPEECH: usize = 4096;
 
-pub struct OpenAiConfig {
-    /// Its name in the configuration and in errors; `openai` unless there are several.
-    pub provider: Option<String>,
-    /// A server on this machine often needs none.
-    pub key: Option<SecretString>,
-    /// Another address than [`BASE_URL`]. `/v1` is added to a host alone.
-    pub base_url: Option<String>,
-    pub meter: Option<Arc<dyn UsageMeter>>,
-}
+const SERVICE: ServiceFacts = ServiceFacts {
+    name: "openai",
+    base_url: BASE_URL,
+    // `/v1` is added to a host alone.
+    address: |written| if written.is_bare() { written.with_version("v1") } else { written },
+    key_header: KeyHeader::Bearer,
+    requests: 8,
+};
 
 pub struct OpenAi {
     endpoint: ProviderEndpoint,
 }
 
 impl OpenAi {
-    pub fn new(config: OpenAiConfig, core: Arc<HttpCore>) -> Result<OpenAi, AddressError> {
-        let mut address = Address::parse(config.base_url.as_deref().unwrap_or(BASE_URL))?;
-        if address.is_bare() {
-            address = address.with_version("v1");
-        }
-        let endpoint = ProviderEndpoint::new(
-            core,
-            EndpointSettings {
-                provider: config.provider.unwrap_or_else(|| PROVIDER.to_owned()),
-                address,
-                key: config.key,
-                key_header: KeyHeader::Bearer,
-                requests: REQUESTS,
-                meter: config.meter,
-            },
-        );
-        Ok(OpenAi { endpoint })
+    pub fn new(account: ServiceAccount, core: Arc<HttpCore>) -> Result<OpenAi, AddressError> {
+        Ok(OpenAi { endpoint: account.endpoint(&SERVICE, core)? })
     }
 
     /// One model for text and one for code; they may be the same.
@@ -137,13 +118,8 @@ impl OpenAiSpeaker {
         };
         let voice = voice.unwrap_or(&self.voice);
         let body = json!({ "model": self.model, "input": text, "voice": voice, "response_format": format });
-        let sound =
-            self.endpoint.bytes(HttpCall::json("audio/speech", &body).within(SPEECH_DEADLINE)).await?;
-        if sound.is_empty() {
-            return Err(self.endpoint.bad_answer("there is no sound in it"));
-        }
-        let used = Usage { characters: characters as u64, ..Usage::default() };
-        self.endpoint.record(&self.model, Capability::Tts, used);
+        let call = HttpCall::json("audio/speech", &body).within(SPEECH_DEADLINE);
+        let sound = self.endpoint.spoken(call, &self.model, characters).await?;
         Ok(sound.into())
     }
 }

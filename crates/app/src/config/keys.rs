@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use contracts::repo::RESPONSE_LIMITS as LIMITS;
-use providers::{cohere, elevenlabs, openai};
+use providers::{cohere, elevenlabs, mistral, openai};
 
 use super::reach::Reach;
 
@@ -162,18 +162,18 @@ keys! {
     /// Key for the Mistral API. Better kept in the environment, the keychain or the secrets file than here.
     MistralApiKey "mistral.api_key": Secret, Preset::Empty, Reference, env "MISTRAL_API_KEY";
     /// Base URL of the Mistral API.
-    MistralBaseUrl "mistral.base_url": Text, Preset::Text("https://api.mistral.ai"), Change, env "MISTRAL_BASE_URL";
+    MistralBaseUrl "mistral.base_url": Text, Preset::Text(mistral::BASE_URL), Change, env "MISTRAL_BASE_URL";
     /// Mistral chat model that writes answers.
-    MistralChatModel "mistral.chat_model": Text, Preset::Text("mistral-small-2506"), Change,
+    MistralChatModel "mistral.chat_model": Text, Preset::Text(mistral::CHAT_MODEL), Change,
         env "DIR2MCP_CHAT_MODEL", flag "--chat-model";
     /// Mistral embedding model for text.
-    MistralEmbedTextModel "mistral.embed_text_model": Text, Preset::Text("mistral-embed"), Change,
+    MistralEmbedTextModel "mistral.embed_text_model": Text, Preset::Text(mistral::EMBED_TEXT_MODEL), Change,
         env "DIR2MCP_EMBED_MODEL_TEXT", flag "--embed-model-text";
     /// Mistral embedding model for code.
-    MistralEmbedCodeModel "mistral.embed_code_model": Text, Preset::Text("codestral-embed"), Change,
+    MistralEmbedCodeModel "mistral.embed_code_model": Text, Preset::Text(mistral::EMBED_CODE_MODEL), Change,
         env "DIR2MCP_EMBED_MODEL_CODE", flag "--embed-model-code";
     /// Mistral OCR model for PDFs and images.
-    MistralOcrModel "mistral.ocr_model": Text, Preset::Text("mistral-ocr-latest"), Change;
+    MistralOcrModel "mistral.ocr_model": Text, Preset::Text(mistral::OCR_MODEL), Change;
 
     /// Key for the OpenAI API, or for another server that speaks it. A server of your own may need none.
     OpenaiApiKey "openai.api_key": Secret, Preset::Empty, Reference, env "OPENAI_API_KEY";
@@ -307,13 +307,13 @@ keys! {
     /// Key for Mistral transcription, if different from mistral.api_key.
     SttMistralApiKey "stt.mistral.api_key": Secret, Preset::Empty, Reference;
     /// Mistral transcription model.
-    SttMistralModel "stt.mistral.model": Text, Preset::Text("voxtral-mini-latest"), Change;
+    SttMistralModel "stt.mistral.model": Text, Preset::Text(mistral::STT_MODEL), Change;
     /// Request timestamps, which citations into audio need.
     SttMistralTimestamps "stt.mistral.timestamps": Bool, Preset::Bool(true), Never;
     /// Key for the ElevenLabs API.
     SttElevenlabsApiKey "stt.elevenlabs.api_key": Secret, Preset::Empty, Reference, env "ELEVENLABS_API_KEY";
     /// Base URL of the ElevenLabs API.
-    SttElevenlabsBaseUrl "stt.elevenlabs.base_url": Text, Preset::Text("https://api.elevenlabs.io"), Change,
+    SttElevenlabsBaseUrl "stt.elevenlabs.base_url": Text, Preset::Text(elevenlabs::BASE_URL), Change,
         env "ELEVENLABS_BASE_URL";
     /// ElevenLabs transcription model.
     SttElevenlabsModel "stt.elevenlabs.model": Text, Preset::Text("scribe"), Change;
@@ -326,7 +326,7 @@ keys! {
     /// ElevenLabs model that reads answers aloud.
     TtsElevenlabsModel "tts.elevenlabs.model": Text, Preset::Text(elevenlabs::TTS_MODEL), Change;
     /// ElevenLabs voice that reads answers aloud.
-    TtsElevenlabsVoiceId "tts.elevenlabs.voice_id": Text, Preset::Text("JBFqnCBsd6RMkjVDRZzb"), Change,
+    TtsElevenlabsVoiceId "tts.elevenlabs.voice_id": Text, Preset::Text(elevenlabs::VOICE), Change,
         env "ELEVENLABS_VOICE_ID";
 
     /// Derived from x402.mode.

@@ -13,9 +13,10 @@ use model::{
     TextRecognizer, Transcriber, UsageMeter,
 };
 use policy::Confinement;
-use providers::cohere::{Cohere, CohereConfig, RerankShape};
+use providers::ServiceAccount;
+use providers::cohere::{Cohere, RerankShape};
 use providers::command::{CommandConfig, CommandConnector};
-use providers::elevenlabs::{ElevenLabs, ElevenLabsConfig};
+use providers::elevenlabs::ElevenLabs;
 use providers::extras::ExtraStore;
 use providers::http::{AddressError, HttpCore, HttpSettings};
 use providers::local::{
@@ -23,8 +24,8 @@ use providers::local::{
     Tesseract, TesseractConfig,
 };
 use providers::meter::{CostEntry, CostLedger, LedgerError, SpendLimit, SpendLimits};
-use providers::mistral::{Mistral, MistralConfig};
-use providers::openai::{OpenAi, OpenAiConfig};
+use providers::mistral::Mistral;
+use providers::openai::OpenAi;
 use providers::{EmbedModel, PreferredTranscriber, ProviderProbe, ProviderReach};
 use secrecy::SecretString;
 
@@ -199,48 +200,38 @@ impl<'a> ProviderMaker<'a> {
 /// Services: one client for all of them, and one per capability, since keys may differ.
 impl ProviderMaker<'_> {
     fn mistral(&self, assignment: &Assignment) -> Result<Mistral, Exit> {
-        let config = MistralConfig {
-            key: key(assignment).unwrap_or_default(),
-            base_url: Some(self.models.mistral.base_url.clone()),
-            meter: Some(self.meter()?),
-        };
-        Mistral::new(config, self.core()?).map_err(|error| wrong_address(Key::MistralBaseUrl, &error))
+        let account = self.account(assignment, &self.models.mistral.base_url)?;
+        Mistral::new(account, self.core()?).map_err(|error| wrong_address(Key::MistralBaseUrl, &error))
     }
 
     fn openai(&self, assignment: &Assignment) -> Result<OpenAi, Exit> {
-        let config = OpenAiConfig {
-            provider: None,
-            key: key(assignment),
-            base_url: Some(self.models.openai.base_url.clone()),
-            meter: Some(self.meter()?),
-        };
-        OpenAi::new(config, self.core()?).map_err(|error| wrong_address(Key::OpenaiBaseUrl, &error))
+        let account = self.account(assignment, &self.models.openai.base_url)?;
+        OpenAi::new(account, self.core()?).map_err(|error| wrong_address(Key::OpenaiBaseUrl, &error))
     }
 
     fn elevenlabs(&self, assignment: &Assignment) -> Result<ElevenLabs, Exit> {
-        let config = ElevenLabsConfig {
-            key: key(assignment).unwrap_or_default(),
-            base_url: Some(self.models.elevenlabs.base_url.clone()),
-            meter: Some(self.meter()?),
-        };
-        ElevenLabs::new(config, self.core()?)
+        let account = self.account(assignment, &self.models.elevenlabs.base_url)?;
+        ElevenLabs::new(account, self.core()?)
             .map_err(|error| wrong_address(Key::SttElevenlabsBaseUrl, &error))
     }
 
     fn cohere(&self, assignment: &Assignment) -> Result<Cohere, Exit> {
         let cohere = &self.models.cohere;
-        let config = CohereConfig {
-            provider: None,
-            key: key(assignment),
-            base_url: Some(cohere.base_url.clone()),
-            shape: match cohere.rerank_api.as_str() {
-                "v1" => RerankShape::V1,
-                "tei" => RerankShape::Tei,
-                _ => RerankShape::V2,
-            },
-            meter: Some(self.meter()?),
+        let account = self.account(assignment, &cohere.base_url)?;
+        let shape = match cohere.rerank_api.as_str() {
+            "v1" => RerankShape::V1,
+            "tei" => RerankShape::Tei,
+            _ => RerankShape::V2,
         };
-        Cohere::new(config, self.core()?).map_err(|error| wrong_address(Key::CohereBaseUrl, &error))
+        Cohere::new(account, shape, self.core()?).map_err(|error| wrong_address(Key::CohereBaseUrl, &error))
+    }
+
+    fn account(&self, assignment: &Assignment, base_url: &str) -> Result<ServiceAccount, Exit> {
+        Ok(ServiceAccount {
+            key: key(assignment),
+            base_url: Some(base_url.to_owned()),
+            meter: Some(self.meter()?),
+        })
     }
 
     /// Where everything that is paid for is written down.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::filter::not_blank;
+use super::schema;
 use crate::arguments::typed;
 use crate::text::one_line;
 use crate::tool::{ContractFrame, Tool, ToolOutput, ToolSpec};
@@ -65,10 +66,9 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "rel_path": {
-                "type": "string", "minLength": 1,
-                "description": "Path of the document relative to the indexed directory, as search and list_files give it."
-            },
+            "rel_path": schema::rel_path(
+                "Path of the document relative to the indexed directory, as search and list_files give it."
+            ),
             "schema_json": {
                 "type": "object",
                 "description": "The JSON Schema of the wanted object, e.g. {\"type\":\"object\",\"properties\":{\"total\":{\"type\":\"number\"}},\"required\":[\"total\"]}."

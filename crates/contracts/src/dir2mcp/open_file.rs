@@ -49,7 +49,7 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "rel_path": { "type": "string", "minLength": 1, "description": "Path relative to the indexed directory, or absolute within it." },
+            "rel_path": schema::rel_path("Path relative to the indexed directory, or absolute within it."),
             "start_line": { "type": "integer", "minimum": 1, "description": "First line, counted from 1; alone, from there on." },
             "end_line": { "type": "integer", "minimum": 1, "description": "Last line, included; alone, from the first line." },
             "page": { "type": "integer", "minimum": 1, "description": "Page of a paged document, counted from 1." },

@@ -15,6 +15,16 @@ pub(super) fn stt_provider(name: &str) -> &'static str {
     STT_PROVIDERS.into_iter().find(|known| *known == name).unwrap_or("local")
 }
 
+/// The file that a tool works on.
+pub(super) fn rel_path(description: &str) -> Value {
+    json!({ "type": "string", "minLength": 1, "description": description })
+}
+
+/// The recording that a tool works on.
+pub(super) fn recording() -> Value {
+    rel_path("Path of the audio file relative to the indexed directory.")
+}
+
 /// Where a hit or a slice is in its document.
 pub(super) fn span() -> Value {
     json!({

@@ -50,10 +50,7 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "rel_path": {
-                "type": "string", "minLength": 1,
-                "description": "Path of the audio file relative to the indexed directory."
-            },
+            "rel_path": schema::recording(),
             "language": {
                 "type": "string",
                 "description": "Language of the recording, such as en; the model finds out without it."

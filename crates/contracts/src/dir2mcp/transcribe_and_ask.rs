@@ -76,10 +76,7 @@ fn input() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "rel_path": {
-                "type": "string", "minLength": 1,
-                "description": "Path of the audio file relative to the indexed directory."
-            },
+            "rel_path": schema::recording(),
             "question": { "type": "string", "minLength": 1, "description": "The question, in plain words." },
             "k": schema::k()
         },

@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use model::{
     Capability, ProviderError, ProviderFuture, Speaker, TranscribeInput, TranscribeLimits, Transcriber,
-    Transcript, Usage, UsageMeter,
+    Transcript, Usage,
 };
-use secrecy::SecretString;
 use serde::Deserialize;
 
-use crate::http::{
-    Address, AddressError, EndpointSettings, FormField, HttpCall, HttpCore, KeyHeader, ProviderEndpoint,
-};
+use crate::account::{ServiceAccount, ServiceFacts};
+use crate::http::{AddressError, FormField, HttpCall, HttpCore, KeyHeader, ProviderEndpoint};
 use crate::probe::{ProviderProbe, probe_models};
 use crate::reach::ProviderReach;
 use crate::wire::languages::iso_639_1;
@@ -27,35 +25,21 @@ pub const TTS_MODEL: &str = "eleven_multilingual_v2";
 /// One of the voices that every account has.
 pub const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
 
-const PROVIDER: &str = "elevenlabs";
-const REQUESTS: usize = 4;
-
-pub struct ElevenLabsConfig {
-    pub key: SecretString,
-    /// Another address than [`BASE_URL`].
-    pub base_url: Option<String>,
-    pub meter: Option<Arc<dyn UsageMeter>>,
-}
+const SERVICE: ServiceFacts = ServiceFacts {
+    name: "elevenlabs",
+    base_url: BASE_URL,
+    address: |written| written.with_version("v1"),
+    key_header: KeyHeader::Named("xi-api-key"),
+    requests: 4,
+};
 
 pub struct ElevenLabs {
     endpoint: ProviderEndpoint,
 }
 
 impl ElevenLabs {
-    pub fn new(config: ElevenLabsConfig, core: Arc<HttpCore>) -> Result<ElevenLabs, AddressError> {
-        let address = Address::parse(config.base_url.as_deref().unwrap_or(BASE_URL))?.with_version("v1");
-        let endpoint = ProviderEndpoint::new(
-            core,
-            EndpointSettings {
-                provider: PROVIDER.to_owned(),
-                address,
-                key: Some(config.key),
-                key_header: KeyHeader::Named("xi-api-key"),
-                requests: REQUESTS,
-                meter: config.meter,
-            },
-        );
-        Ok(ElevenLabs { endpoint })
+    pub fn new(account: ServiceAccount, core: Arc<HttpCore>) -> Result<ElevenLabs, AddressError> {
+        Ok(ElevenLabs { endpoint: account.endpoint(&SERVICE, core)? })
     }
 
     pub fn transcriber(&self, model: impl Into<String>) -> Arc<dyn Transcriber> {
@@ -101,7 +85,7 @@ impl ElevenLabsTranscriber {
         let last_ms = segments.last().map_or(0, |segment| segment.end_ms);
         let told_ms = answer.audio_duration_secs.map(milliseconds);
         let transcript = Transcript {
-            provider: PROVIDER.to_owned(),
+            provider: SERVICE.name.to_owned(),
             model: self.model.clone(),
             language: answer.language_code.as_deref().and_then(iso_639_1),
             duration_ms: known_ms.or(told_ms).unwrap_or(last_ms),

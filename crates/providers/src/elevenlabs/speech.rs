@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use model::{Capability, ProviderError, ProviderErrorKind, ProviderFuture, Speaker, SpeechFormat, Usage};
+use model::{Capability, ProviderError, ProviderErrorKind, ProviderFuture, Speaker, SpeechFormat};
 use serde_json::json;
 
 use crate::http::{HttpCall, ProviderEndpoint};
-use crate::wire::sound::wav;
+use crate::wav;
 
 const DEADLINE: Duration = Duration::from_secs(180);
 /// Characters of one request that every model takes.
@@ -52,13 +52,8 @@ impl ElevenLabsSpeaker {
         let call = HttpCall::json(format!("text-to-speech/{voice}"), &body)
             .query("output_format", output_format)
             .within(DEADLINE);
-        let sound = self.endpoint.bytes(call).await?;
-        if sound.is_empty() {
-            return Err(self.endpoint.bad_answer("there is no sound in it"));
-        }
-        let used = Usage { characters: characters as u64, ..Usage::default() };
-        self.endpoint.record(&self.model, Capability::Tts, used);
-        Ok(if is_plain { wav(&sound, RATE) } else { sound.into() })
+        let sound = self.endpoint.spoken(call, &self.model, characters).await?;
+        Ok(if is_plain { wav::write(RATE, &sound) } else { sound.into() })
     }
 }
 

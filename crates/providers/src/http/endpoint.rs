@@ -130,6 +130,22 @@ impl ProviderEndpoint {
         result.unwrap_or_else(|| Err(shutting_down())).map_err(|kind| self.error(kind))
     }
 
+    /// Sends a text of so many characters to be read aloud, and reads the sound.
+    pub(crate) async fn spoken(
+        &self,
+        call: HttpCall,
+        model: &str,
+        characters: usize,
+    ) -> Result<Bytes, ProviderError> {
+        let sound = self.bytes(call).await?;
+        if sound.is_empty() {
+            return Err(self.bad_answer("there is no sound in it"));
+        }
+        let used = Usage { characters: characters as u64, ..Usage::default() };
+        self.record(model, Capability::Tts, used);
+        Ok(sound)
+    }
+
     /// Sends the request and reads the answer as JSON of a certain shape.
     pub(crate) async fn json<T: DeserializeOwned>(&self, call: HttpCall) -> Result<T, ProviderError> {
         let answer = self.bytes(call).await?;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use model::{ProviderError, ProviderErrorKind, ProviderFuture, Speaker, SpeechFormat};
 
 use super::background::in_background;
+use super::mp3;
 use super::program::{self, Done, Run, RunFailure};
-use super::{mp3, wav};
+use crate::wav;
 
 const NAME: &str = "espeak-ng";
 
@@ -101,7 +102,7 @@ fn finished(done: Done, format: SpeechFormat) -> Result<Vec<u8>, SpeakFailure> {
     }
     let sound = wav::read(&done.output).ok_or_else(|| said("it gave no sound"))?;
     match format {
-        SpeechFormat::Wav => Ok(wav::write(&sound)),
+        SpeechFormat::Wav => Ok(sound.to_file()),
         SpeechFormat::Mp3 => mp3::encode(&sound).map_err(SpeakFailure::Said),
     }
 }

@@ -2,7 +2,7 @@
 
 use oxideav_mp3::{ChannelMode, Mp3Encoder};
 
-use super::wav::Sound;
+use crate::wav::Sound;
 
 /// Enough for one voice.
 const KILOBITS: u32 = 64;

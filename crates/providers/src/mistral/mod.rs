@@ -4,13 +4,10 @@ mod ocr;
 
 use std::sync::Arc;
 
-use model::{
-    ChatModel, EmbedLimits, Embedder, ProviderError, TextRecognizer, TranscribeLimits, Transcriber,
-    UsageMeter,
-};
-use secrecy::SecretString;
+use model::{ChatModel, EmbedLimits, Embedder, ProviderError, TextRecognizer, TranscribeLimits, Transcriber};
 
-use crate::http::{Address, AddressError, EndpointSettings, HttpCore, KeyHeader, ProviderEndpoint};
+use crate::account::{ServiceAccount, ServiceFacts};
+use crate::http::{AddressError, HttpCore, KeyHeader, ProviderEndpoint};
 use crate::probe::{ProviderProbe, probe_models};
 use crate::reach::ProviderReach;
 use crate::wire::chat::RemoteChat;
@@ -20,42 +17,27 @@ use crate::wire::transcription::{RemoteTranscriber, TranscriptionForm};
 pub const BASE_URL: &str = "https://api.mistral.ai";
 pub const EMBED_TEXT_MODEL: &str = "mistral-embed";
 pub const EMBED_CODE_MODEL: &str = "codestral-embed";
-pub const CHAT_MODEL: &str = "mistral-small-latest";
+pub const CHAT_MODEL: &str = "mistral-small-2506";
 pub const OCR_MODEL: &str = "mistral-ocr-latest";
 pub const STT_MODEL: &str = "voxtral-mini-latest";
 
-const PROVIDER: &str = "mistral";
-
 /// 256 texts pass and 257 are refused. Fewer keep a request within the tokens that it may have, which are not documented.
 const EMBED_LIMITS: EmbedLimits = EmbedLimits { texts: 128, bytes: 48 << 10, requests: 4 };
-const REQUESTS: usize = 8;
-
-pub struct MistralConfig {
-    pub key: SecretString,
-    /// Another address than [`BASE_URL`].
-    pub base_url: Option<String>,
-    pub meter: Option<Arc<dyn UsageMeter>>,
-}
+const SERVICE: ServiceFacts = ServiceFacts {
+    name: "mistral",
+    base_url: BASE_URL,
+    address: |written| written.with_version("v1"),
+    key_header: KeyHeader::Bearer,
+    requests: 8,
+};
 
 pub struct Mistral {
     endpoint: ProviderEndpoint,
 }
 
 impl Mistral {
-    pub fn new(config: MistralConfig, core: Arc<HttpCore>) -> Result<Mistral, AddressError> {
-        let address = Address::parse(config.base_url.as_deref().unwrap_or(BASE_URL))?.with_version("v1");
-        let endpoint = ProviderEndpoint::new(
-            core,
-            EndpointSettings {
-                provider: PROVIDER.to_owned(),
-                address,
-                key: Some(config.key),
-                key_header: KeyHeader::Bearer,
-                requests: REQUESTS,
-                meter: config.meter,
-            },
-        );
-        Ok(Mistral { endpoint })
+    pub fn new(account: ServiceAccount, core: Arc<HttpCore>) -> Result<Mistral, AddressError> {
+        Ok(Mistral { endpoint: account.endpoint(&SERVICE, core)? })
     }
 
     /// One model for text and one for code.

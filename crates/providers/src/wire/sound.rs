@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use model::Audio;
 
+use crate::wav;
+
 /// Samples a second of what ports exchange.
 const RATE: u32 = 16_000;
 
@@ -15,7 +17,7 @@ pub(crate) fn sound_file(audio: Audio<'_>) -> (Bytes, String, String) {
         Audio::Samples(samples) => {
             let numbers = samples.iter().map(|sample| (sample.clamp(-1.0, 1.0) * f32::from(i16::MAX)) as i16);
             let bytes: Vec<u8> = numbers.flat_map(i16::to_le_bytes).collect();
-            (Bytes::from(wav(&bytes, RATE)), "recording.wav".to_owned(), "audio/wav".to_owned())
+            (Bytes::from(wav::write(RATE, &bytes)), "recording.wav".to_owned(), "audio/wav".to_owned())
         }
     }
 }
@@ -26,26 +28,6 @@ pub(crate) fn sample_duration_ms(audio: Audio<'_>) -> Option<u64> {
         Audio::Samples(samples) => Some(samples.len() as u64 * 1000 / u64::from(RATE)),
         Audio::File { .. } => None,
     }
-}
-
-/// A mono WAV file of 16-bit samples.
-pub(crate) fn wav(samples: &[u8], rate: u32) -> Vec<u8> {
-    let size = samples.len() as u32;
-    let mut file = Vec::with_capacity(44 + samples.len());
-    file.extend_from_slice(b"RIFF");
-    file.extend_from_slice(&(36 + size).to_le_bytes());
-    file.extend_from_slice(b"WAVEfmt ");
-    file.extend_from_slice(&16u32.to_le_bytes());
-    file.extend_from_slice(&1u16.to_le_bytes());
-    file.extend_from_slice(&1u16.to_le_bytes());
-    file.extend_from_slice(&rate.to_le_bytes());
-    file.extend_from_slice(&(rate * 2).to_le_bytes());
-    file.extend_from_slice(&2u16.to_le_bytes());
-    file.extend_from_slice(&16u16.to_le_bytes());
-    file.extend_from_slice(b"data");
-    file.extend_from_slice(&size.to_le_bytes());
-    file.extend_from_slice(samples);
-    file
 }
 
 /// The last part of a path: where a file lies is not the provider's business. Its ending tells the format.

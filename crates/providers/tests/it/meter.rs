@@ -107,23 +107,10 @@ fn a_newer_format_is_refused() {
     assert!(matches!(error, LedgerError::Newer { found: 2, .. }), "{error}");
 }
 
-/// A writer in a process of its own: this test, run by the ones below.
-#[test]
-#[ignore = "run by other tests"]
-#[allow(clippy::print_stdout, reason = "the parent counts the lines")]
-fn a_child_that_writes() {
-    let Some(path) = std::env::var_os("LEDGER_OF_THE_TEST") else { return };
-    let ledger = ledger(Path::new(&path));
-    let lines: u64 = std::env::var("LINES_OF_THE_TEST").unwrap().parse().unwrap();
-    for number in 0..lines {
-        ledger.record("mistral", "ocr", Capability::Ocr, pages(1));
-        println!("written {number}");
-    }
-}
-
-fn child(path: &Path, lines: u64) -> Child {
+/// Starts the running test a second time, in a process of its own that writes to the ledger.
+fn child(test: &str, path: &Path, lines: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "meter::a_child_that_writes", "--ignored", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env("LEDGER_OF_THE_TEST", path)
         .env("LINES_OF_THE_TEST", lines.to_string())
         .stdout(Stdio::piped())
@@ -131,11 +118,28 @@ fn child(path: &Path, lines: u64) -> Child {
         .unwrap()
 }
 
+/// Whether this process is such a child; then it has done its work.
+#[allow(clippy::print_stdout, reason = "the parent counts the lines")]
+fn is_child() -> bool {
+    let Some(path) = std::env::var_os("LEDGER_OF_THE_TEST") else { return false };
+    let ledger = ledger(Path::new(&path));
+    let lines: u64 = std::env::var("LINES_OF_THE_TEST").unwrap().parse().unwrap();
+    for number in 0..lines {
+        ledger.record("mistral", "ocr", Capability::Ocr, pages(1));
+        println!("written {number}");
+    }
+    true
+}
+
 #[test]
 fn several_processes_lose_nothing() {
+    if is_child() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("costs.jsonl");
-    let mut children: Vec<Child> = (0..3).map(|_| child(&path, 3000)).collect();
+    let mut children: Vec<Child> =
+        (0..3).map(|_| child("meter::several_processes_lose_nothing", &path, 3000)).collect();
     let ledger = ledger(&path);
     for _ in 0..1000 {
         ledger.record("mistral", "ocr", Capability::Ocr, pages(1));
@@ -152,11 +156,14 @@ fn several_processes_lose_nothing() {
 
 #[test]
 fn a_kill_loses_nothing_that_was_written() {
+    if is_child() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("costs.jsonl");
     let mut seen = 0;
     for _ in 0..5 {
-        let mut child = child(&path, 1_000_000);
+        let mut child = child("meter::a_kill_loses_nothing_that_was_written", &path, 1_000_000);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         seen += lines.by_ref().filter(|line| line.as_ref().unwrap().contains("written")).take(1500).count()
             as u64;

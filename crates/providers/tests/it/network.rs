@@ -5,9 +5,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use model::ProviderErrorKind;
-use providers::ProviderProbe;
 use providers::http::{HttpCore, HttpSettings};
-use providers::mistral::{Mistral, MistralConfig};
+use providers::mistral::Mistral;
+use providers::{ProviderProbe, ServiceAccount};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use secrecy::SecretString;
 use testkit::standins::StandIn;
@@ -47,14 +47,16 @@ async fn encrypted(stand_in: &StandIn) -> (String, String) {
 
 async fn probe(url: &str, key: &str) -> ProviderProbe {
     let core = HttpCore::new(HttpSettings::default()).unwrap();
-    let config = MistralConfig { key: SecretString::from(key), base_url: Some(url.to_owned()), meter: None };
-    Mistral::new(config, core).unwrap().probe(&[]).await
+    let key = Some(SecretString::from(key));
+    let account = ServiceAccount { key, base_url: Some(url.to_owned()), meter: None };
+    Mistral::new(account, core).unwrap().probe(&[]).await
 }
 
-/// Probes a provider in a process with these variables, and returns what it prints.
-async fn probed_with(url: &str, key: &str, variables: &[(&str, &str)]) -> String {
+/// Starts the running test a second time, in a process with these variables that probes a provider, and returns what it
+/// prints.
+async fn probed_with(test: &'static str, url: &str, key: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "network::a_child_that_probes", "--ignored", "--nocapture"]);
+    command.args(["--exact", test, "--nocapture"]);
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
         command.env_remove(name).env_remove(name.to_uppercase());
     }
@@ -63,17 +65,21 @@ async fn probed_with(url: &str, key: &str, variables: &[(&str, &str)]) -> String
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-#[tokio::test]
-#[ignore = "run by other tests"]
+/// Whether this process is such a child; then it has probed.
 #[allow(clippy::print_stdout, reason = "the parent reads it")]
-async fn a_child_that_probes() {
-    let Ok(url) = std::env::var("URL_OF_THE_TEST") else { return };
+async fn is_child() -> bool {
+    let Ok(url) = std::env::var("URL_OF_THE_TEST") else { return false };
     let probe = probe(&url, &std::env::var("KEY_OF_THE_TEST").unwrap()).await;
     println!("fine: {}; {:?}", probe.is_fine(), probe.failure.map(|error| error.to_string()));
+    true
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_certificates_that_the_system_trusts_are_accepted() {
+    const TEST: &str = "network::only_certificates_that_the_system_trusts_are_accepted";
+    if is_child().await {
+        return;
+    }
     let stand_in = StandIn::mistral();
     let (url, certificate) = encrypted(&stand_in).await;
     let failure = probe(&url, stand_in.key()).await.failure.unwrap();
@@ -85,19 +91,23 @@ async fn only_certificates_that_the_system_trusts_are_accepted() {
     let trusted = folder.path().join("trusted.pem");
     std::fs::write(&trusted, certificate).unwrap();
     let text = |path: &Path| path.to_str().unwrap().to_owned();
-    let printed = probed_with(&url, stand_in.key(), &[("SSL_CERT_FILE", &text(&trusted))]).await;
+    let printed = probed_with(TEST, &url, stand_in.key(), &[("SSL_CERT_FILE", &text(&trusted))]).await;
     assert!(printed.contains("fine: true"), "{printed}");
     assert_eq!(stand_in.counts().requests, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_of_the_environment_are_used_but_not_for_this_machine() {
+    const TEST: &str = "network::proxies_of_the_environment_are_used_but_not_for_this_machine";
+    if is_child().await {
+        return;
+    }
     let (stand_in, proxy) = (StandIn::mistral(), StandIn::local_openai());
     let address = proxy.url().replace("/v1", "");
     let variables = [("http_proxy", address.as_str()), ("https_proxy", address.as_str())];
-    probed_with("http://provider.example", stand_in.key(), &variables).await;
+    probed_with(TEST, "http://provider.example", stand_in.key(), &variables).await;
     assert_eq!(proxy.last_request().path, "http://provider.example/v1/models");
-    let printed = probed_with(&stand_in.url(), stand_in.key(), &variables).await;
+    let printed = probed_with(TEST, &stand_in.url(), stand_in.key(), &variables).await;
     assert!(printed.contains("fine: true"), "{printed}");
     assert_eq!((stand_in.counts().requests, proxy.counts().requests), (1, 1));
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use model::ProviderErrorKind;
+use providers::ServiceAccount;
 use providers::http::AddressError;
-use providers::mistral::{Mistral, MistralConfig};
+use providers::mistral::Mistral;
 use providers::{HostPort, ProviderRemedy};
 use secrecy::SecretString;
 use testkit::standins::{Fault, StandIn};
@@ -49,17 +50,17 @@ fn a_provider_says_what_it_needs() {
     assert!(!local.needs_resolver && !local.needs_certificates);
     assert_eq!(local.read(|_| None), Vec::<std::path::PathBuf>::new());
 
-    let config = |base_url: Option<&str>| MistralConfig {
-        key: SecretString::from("fixture"),
+    let account = |base_url: Option<&str>| ServiceAccount {
+        key: Some(SecretString::from("fixture")),
         base_url: base_url.map(str::to_owned),
         meter: None,
     };
-    let reach = Mistral::new(config(None), Arc::clone(&world.core)).unwrap().reach();
+    let reach = Mistral::new(account(None), Arc::clone(&world.core)).unwrap().reach();
     assert_eq!(reach.hosts, [HostPort { host: "api.mistral.ai".into(), port: 443 }]);
     let read = reach.read(|name| (name == "SSL_CERT_FILE").then(|| "/opt/roots.pem".into()));
     for path in ["/etc/resolv.conf", "/etc/ssl/certs", "/opt/roots.pem"] {
         assert!(read.iter().any(|found| found.as_os_str() == path), "{path}");
     }
-    let error = Mistral::new(config(Some("ftp://x")), Arc::clone(&world.core)).err();
+    let error = Mistral::new(account(Some("ftp://x")), Arc::clone(&world.core)).err();
     assert_eq!(error, Some(AddressError::Scheme("ftp".into())));
 }

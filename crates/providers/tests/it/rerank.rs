@@ -3,21 +3,14 @@
 use std::sync::Arc;
 
 use model::{ProviderErrorKind, Reranker};
-use providers::cohere::{Cohere, CohereConfig, RerankShape};
-use secrecy::SecretString;
+use providers::cohere::{Cohere, RerankShape};
 use testkit::standins::{Fault, StandIn};
 
 use crate::world::World;
 
 fn reranker(world: &World, stand_in: &StandIn, shape: RerankShape) -> Arc<dyn Reranker> {
-    let config = CohereConfig {
-        provider: None,
-        key: Some(SecretString::from(stand_in.key())),
-        base_url: Some(stand_in.url()),
-        shape,
-        meter: Some(world.meter.clone()),
-    };
-    Cohere::new(config, Arc::clone(&world.core)).unwrap().reranker("rerank-v3.5")
+    let account = world.account(stand_in, stand_in.key());
+    Cohere::new(account, shape, Arc::clone(&world.core)).unwrap().reranker("rerank-v3.5")
 }
 
 #[tokio::test]

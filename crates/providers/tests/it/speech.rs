@@ -3,19 +3,14 @@
 use std::sync::Arc;
 
 use model::{Audio, Capability, SpeechFormat, TranscribeInput, Transcriber, Transcript};
-use providers::elevenlabs::{ElevenLabs, ElevenLabsConfig};
-use secrecy::SecretString;
+use providers::elevenlabs::ElevenLabs;
 use testkit::standins::{Fault, Said, StandIn};
 
 use crate::world::World;
 
 fn elevenlabs(world: &World, stand_in: &StandIn) -> ElevenLabs {
-    let config = ElevenLabsConfig {
-        key: SecretString::from(stand_in.key()),
-        base_url: Some(stand_in.url()),
-        meter: Some(world.meter.clone()),
-    };
-    ElevenLabs::new(config, Arc::clone(&world.core)).unwrap()
+    let account = world.account(stand_in, stand_in.key());
+    ElevenLabs::new(account, Arc::clone(&world.core)).unwrap()
 }
 
 fn all(world: &World) -> Vec<(StandIn, Arc<dyn Transcriber>)> {

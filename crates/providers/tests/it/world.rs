@@ -7,9 +7,10 @@ use std::task::{Context, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::{Capability, ProviderError, ProviderFuture, Usage, UsageMeter};
+use providers::ServiceAccount;
 use providers::http::{HttpCore, HttpSettings, HttpTimer, RetryPolicy};
-use providers::mistral::{Mistral, MistralConfig};
-use providers::openai::{OpenAi, OpenAiConfig};
+use providers::mistral::Mistral;
+use providers::openai::OpenAi;
 use secrecy::SecretString;
 use testkit::standins::StandIn;
 
@@ -87,23 +88,22 @@ impl World {
     }
 
     pub(crate) fn mistral_with_key(&self, stand_in: &StandIn, key: &str) -> Mistral {
-        let config = MistralConfig {
-            key: SecretString::from(key),
-            base_url: Some(stand_in.url()),
-            meter: Some(self.meter.clone()),
-        };
-        Mistral::new(config, Arc::clone(&self.core)).unwrap()
+        let account = self.account(stand_in, key);
+        Mistral::new(account, Arc::clone(&self.core)).unwrap()
     }
 
     pub(crate) fn openai(&self, stand_in: &StandIn) -> OpenAi {
-        let key = Some(stand_in.key()).filter(|key| !key.is_empty()).map(SecretString::from);
-        let config = OpenAiConfig {
-            provider: None,
-            key,
+        let account = self.account(stand_in, stand_in.key());
+        OpenAi::new(account, Arc::clone(&self.core)).unwrap()
+    }
+
+    /// An account with a stand-in, under a key of the test; an empty one is none.
+    pub(crate) fn account(&self, stand_in: &StandIn, key: &str) -> ServiceAccount {
+        ServiceAccount {
+            key: Some(key).filter(|key| !key.is_empty()).map(SecretString::from),
             base_url: Some(stand_in.url()),
             meter: Some(self.meter.clone()),
-        };
-        OpenAi::new(config, Arc::clone(&self.core)).unwrap()
+        }
     }
 
     pub(crate) fn used(&self) -> Vec<(String, String, Capability, Usage)> {

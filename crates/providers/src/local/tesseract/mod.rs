@@ -22,7 +22,6 @@ const NAME: &str = "tesseract";
 const PAGE_TIME: Duration = Duration::from_secs(60);
 const MEMORY: u64 = 1 << 30;
 const MAX_TABLE_BYTES: u64 = 64 << 20;
-const MAX_PICTURE_BYTES: usize = 128 << 20;
 
 /// Mean confidence of the words of a clean page is 96, of a noisy one 92, of one that lies on its side 38.
 const MIN_CONFIDENCE: f32 = 60.0;
@@ -122,13 +121,7 @@ impl TextRecognizer for Tesseract {
     }
 
     fn limits(&self) -> RecognizeLimits {
-        RecognizeLimits {
-            takes_pdf: false,
-            picture_types: &["image/png", "image/jpeg"],
-            bytes: MAX_PICTURE_BYTES,
-            pages: 1,
-            requests: super::processes_at_once(),
-        }
+        super::one_picture(super::processes_at_once())
     }
 
     fn recognize<'a>(&'a self, input: RecognizeInput<'a>) -> ProviderFuture<'a, Vec<RecognizedPage>> {

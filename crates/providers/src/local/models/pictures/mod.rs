@@ -28,8 +28,6 @@ const NAME: &str = "local";
 /// A page takes ten to twenty seconds; a slow, busy machine gets much more.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-const MAX_PICTURE_BYTES: usize = 128 << 20;
-
 /// Lines that the model is less sure of are not text.
 const MIN_SURENESS: f32 = 0.5;
 
@@ -68,13 +66,7 @@ impl TextRecognizer for PictureModel {
     }
 
     fn limits(&self) -> RecognizeLimits {
-        RecognizeLimits {
-            takes_pdf: false,
-            picture_types: &["image/png", "image/jpeg"],
-            bytes: MAX_PICTURE_BYTES,
-            pages: 1,
-            requests: 1,
-        }
+        crate::local::one_picture(1)
     }
 
     fn recognize<'a>(&'a self, input: RecognizeInput<'a>) -> ProviderFuture<'a, Vec<RecognizedPage>> {

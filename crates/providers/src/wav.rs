@@ -1,14 +1,14 @@
-//! Reads and writes WAV files with one channel of 16-bit samples, as speech programs give them.
+//! Reads and writes WAV files with one channel of 16-bit samples, as speech programs and services give and take them.
 
 /// A sound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sound {
-    pub(super) rate: u32,
-    pub(super) samples: Vec<i16>,
+pub(crate) struct Sound {
+    pub(crate) rate: u32,
+    pub(crate) samples: Vec<i16>,
 }
 
 /// A program that writes to a pipe does not know the length in advance, so what it says of it is not relied on.
-pub(super) fn read(file: &[u8]) -> Option<Sound> {
+pub(crate) fn read(file: &[u8]) -> Option<Sound> {
     if !file.starts_with(b"RIFF") || file.get(8..12)? != b"WAVE" {
         return None;
     }
@@ -35,9 +35,17 @@ pub(super) fn read(file: &[u8]) -> Option<Sound> {
     }
 }
 
-pub(super) fn write(sound: &Sound) -> Vec<u8> {
-    let length = 2 * sound.samples.len() as u32;
-    let mut file = Vec::with_capacity(44 + length as usize);
+impl Sound {
+    pub(crate) fn to_file(&self) -> Vec<u8> {
+        let samples: Vec<u8> = self.samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        write(self.rate, &samples)
+    }
+}
+
+/// A file of samples of two bytes each, the low one first.
+pub(crate) fn write(rate: u32, samples: &[u8]) -> Vec<u8> {
+    let length = samples.len() as u32;
+    let mut file = Vec::with_capacity(44 + samples.len());
     file.extend_from_slice(b"RIFF");
     file.extend_from_slice(&(36 + length).to_le_bytes());
     file.extend_from_slice(b"WAVEfmt ");
@@ -45,15 +53,13 @@ pub(super) fn write(sound: &Sound) -> Vec<u8> {
     // Plain samples, one channel.
     file.extend_from_slice(&1u16.to_le_bytes());
     file.extend_from_slice(&1u16.to_le_bytes());
-    file.extend_from_slice(&sound.rate.to_le_bytes());
-    file.extend_from_slice(&(2 * sound.rate).to_le_bytes());
+    file.extend_from_slice(&rate.to_le_bytes());
+    file.extend_from_slice(&(2 * rate).to_le_bytes());
     file.extend_from_slice(&2u16.to_le_bytes());
     file.extend_from_slice(&16u16.to_le_bytes());
     file.extend_from_slice(b"data");
     file.extend_from_slice(&length.to_le_bytes());
-    for sample in &sound.samples {
-        file.extend_from_slice(&sample.to_le_bytes());
-    }
+    file.extend_from_slice(samples);
     file
 }
 
@@ -64,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let sound = Sound { rate: 22_050, samples: vec![0, 1, -1, i16::MAX, i16::MIN] };
-        let file = write(&sound);
+        let file = sound.to_file();
         assert_eq!(read(&file), Some(sound.clone()));
         // From a pipe the length is unknown, and other parts may come first.
         let mut piped = file.clone();
