@@ -2,10 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Call, Engine, EngineConfig, IngestRules, ModelNames, SystemClock, Weights};
+use engine::{Call, Engine, EngineConfig, ModelNames, Weights};
 use model::{Filter, IndexChoice, IndexKind, Providers, Query};
 use providers::local::TableEmbedder;
 
@@ -99,24 +98,13 @@ fn config(root: &Path, state: &Path) -> EngineConfig {
     let embedder = TableEmbedder;
     let model = |kind| model::LocalEmbedder::model(&embedder, kind).to_owned();
     EngineConfig {
-        root: root.to_owned(),
-        state_dir: state.to_owned(),
-        rules: IngestRules { archives: None, ..IngestRules::default() },
-        watch: false,
-        threads: 1,
-        reader: std::sync::Arc::new(engine::InProcess::default()),
-        oversample: 5,
-        weights: Weights::default(),
         answers: engine::AnswerSettings { generate: false, ..engine::AnswerSettings::default() },
         models: ModelNames {
             embed_text: model(IndexKind::Text),
             embed_code: model(IndexKind::Code),
-            ocr: String::new(),
-            stt_provider: String::new(),
-            stt_model: String::new(),
-            chat: String::new(),
+            ..ModelNames::default()
         },
-        clock: Arc::new(SystemClock),
         read_only: true,
+        ..EngineConfig::minimal(root, state)
     }
 }

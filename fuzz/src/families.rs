@@ -33,26 +33,14 @@ pub(crate) const ALL: &[Family] = &[
     Family { name: "headers", variants: 4, run: crate::headers::check },
     #[cfg(feature = "mcp")]
     Family { name: "messages", variants: 3, run: crate::messages::check },
+    #[cfg(feature = "config")]
+    Family { name: "configuration", variants: 4, run: crate::configuration::check },
 ];
 
-pub(crate) const PICTURES: [Format; 7] = [
-    Format::Pdf,
-    Format::Png,
-    Format::Jpeg,
-    Format::Gif,
-    Format::Webp,
-    Format::Bmp,
-    Format::Tiff,
-];
-pub(crate) const SOUNDS: [Format; 7] = [
-    Format::Wav,
-    Format::Mp3,
-    Format::Flac,
-    Format::Ogg,
-    Format::M4a,
-    Format::Aac,
-    Format::Aiff,
-];
+pub(crate) const PICTURES: [Format; 7] =
+    [Format::Pdf, Format::Png, Format::Jpeg, Format::Gif, Format::Webp, Format::Bmp, Format::Tiff];
+pub(crate) const SOUNDS: [Format; 7] =
+    [Format::Wav, Format::Mp3, Format::Flac, Format::Ogg, Format::M4a, Format::Aac, Format::Aiff];
 /// Codings of an image on a page of a PDF.
 pub(crate) const IMAGES: [&str; 6] = [
     "/ColorSpace/DeviceGray/BitsPerComponent 1/Filter/CCITTFaxDecode/DecodeParms<</K -1/Columns 101/Rows 70>>",

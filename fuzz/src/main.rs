@@ -11,6 +11,8 @@
 mod build;
 mod cfb;
 mod check;
+#[cfg(feature = "config")]
+mod configuration;
 mod families;
 #[path = "../../crates/discover/src/gitignore.rs"]
 #[allow(dead_code, reason = "the walk uses the rest")]
@@ -24,6 +26,34 @@ mod messages;
 mod no_tools;
 mod patterns;
 mod seeds;
+
+/// The program's own modules, where its configuration looks for them.
+#[cfg(feature = "config")]
+macro_rules! of_the_program {
+    ($($name:ident $path:literal),*) => {
+        $(#[path = $path]
+        #[allow(dead_code, unused_imports, reason = "the program uses the rest")]
+        mod $name;)*
+    };
+}
+
+#[cfg(feature = "config")]
+of_the_program! {
+    api "../../crates/app/src/api/mod.rs",
+    capabilities "../../crates/app/src/capabilities.rs",
+    cli "../../crates/app/src/cli/mod.rs",
+    commands "../../crates/app/src/commands/mod.rs",
+    config "../../crates/app/src/config/mod.rs",
+    exit "../../crates/app/src/exit.rs",
+    local_servers "../../crates/app/src/local_servers.rs",
+    memory "../../crates/app/src/memory.rs",
+    print "../../crates/app/src/print/mod.rs",
+    secrets "../../crates/app/src/secrets/mod.rs",
+    signals "../../crates/app/src/signals.rs",
+    vitals "../../crates/app/src/vitals.rs",
+    wire "../../crates/app/src/wire/mod.rs",
+    workspace "../../crates/app/src/workspace.rs"
+}
 
 use std::sync::OnceLock;
 

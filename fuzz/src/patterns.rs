@@ -24,7 +24,9 @@ fn ignore_file(patterns: &[u8], path: &[u8]) {
     assert!(as_file.is_none() || as_folder.is_some());
     for decision in [as_file, as_folder].into_iter().flatten() {
         assert!(!file.is_empty());
-        let model::IgnoreRule::IgnoreFile { line, .. } = decision.rule() else { panic!("{:?}", decision.rule()) };
+        let model::IgnoreRule::IgnoreFile { line, .. } = decision.rule() else {
+            panic!("{:?}", decision.rule())
+        };
         assert!(line as usize <= patterns.split(|byte| *byte == b'\n').count());
     }
 }

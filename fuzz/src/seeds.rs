@@ -134,6 +134,14 @@ fn seeds(family: &str) -> Vec<(usize, Vec<u8>)> {
                 (2, text("MCP-Protocol-Version: 2026-07-28\nMcp-Method: server/discover\n\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\"}")),
             ]
         }
+        "configuration" => vec![
+            (0, include_bytes!("../../crates/app/tests/it/specification.yaml").to_vec()),
+            (0, text("version: 1\nrag:\n  k_default: 5\nserver:\n  listen: \"127.0.0.1:0\"\nsecurity:\n  path_excludes: [a, '*.key']\n")),
+            (1, text("export MISTRAL_API_KEY='a b' # note\nOPENAI_API_KEY=\"x\\ny\"\nDIR2MCP_DIR=/etc\n")),
+            (2, text("[index]\ninclude = [\"src/**\"]\nexclude = []\n[limits]\nmax_file_bytes = 1000\n")),
+            (3, text("rag.k_default\n7\nrag: # why\n  k_default: 5 # because\n")),
+            (3, text("security.path_excludes\na, b\nsecurity:\n  path_excludes:\n    - x\n")),
+        ],
         _ => vec![
             (0, text("contracts about \"vendor X\" from 2019-2021 in ppt or docx ext:pdf -draft path:src lang:rust since 2020")),
             (0, text("parse_header http::Server what is *.docx last year")),

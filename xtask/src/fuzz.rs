@@ -25,6 +25,7 @@ const FAMILIES: &[(&str, Option<&str>)] = &[
     ("query", Some("query")),
     ("headers", Some("http")),
     ("messages", Some("mcp")),
+    ("configuration", Some("config")),
 ];
 
 /// An input may take this much; more is a finding.
@@ -72,7 +73,8 @@ fn build(feature: Option<&str>) -> Result<PathBuf, String> {
         "-Cforce-frame-pointers=yes",
     ];
     let host = host_triple()?;
-    let folder = target().join("fuzz").join(feature.unwrap_or("plain"));
+    // One folder for all families, whose dependencies are mostly the same.
+    let folder = target().join("fuzz/build");
     let mut command = cargo();
     command.current_dir(workspace().join("fuzz"));
     // A target of its own keeps the flags from the build scripts.

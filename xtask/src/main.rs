@@ -26,6 +26,7 @@ mod secrets;
 mod sessions;
 mod test;
 mod tools;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -52,6 +53,9 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    files (default 1000, 200, 10000, 2000, 500): it starts, mends itself, answers right
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
+  torture [--operations N] [--projects N] [--kills N] [--seed N]
+                                   writers on one file store through several servers that are killed (default 20000
+                                   operations): is what they saw possible one after another?
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
   load [--greedy N] [--questions N] [--at-once N] [--rounds N]
                                    an honest client beside 1000 greedy connections, and the memory after three times
@@ -73,7 +77,8 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    public PDFs of Debian packages (fetched, 300 MB) against pdftotext; --write puts
                                    the figures in docs/documents.md
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
-                                   office xls rtf html mail text archive redact patterns lang query headers messages
+                                   office xls rtf html mail text archive picture audio redact patterns lang query
+                                   headers messages configuration
   secrets [--packages FOLDER] [--write]
                                    how many credentials and personal data are found, missed and mistaken, on labelled
                                    lines and on real packages; --write puts the figures in docs/security-figures.md
@@ -105,6 +110,7 @@ fn main() -> ExitCode {
         "damage" => damage::run(&mut args),
         "edits" => edits::run(&mut args),
         "sessions" => sessions::run(&mut args),
+        "torture" => torture::run(&mut args),
         "load" => load::run(&mut args),
         "bench" => bench::run(&mut args),
         "compare" => compare::run(&mut args),

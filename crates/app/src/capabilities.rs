@@ -4,7 +4,7 @@
 //! is there, else what this machine has, else what is built in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use contracts::Contract;
 use model::Capability;
@@ -14,6 +14,7 @@ use crate::config::Loaded;
 use crate::config::combine::Values;
 use crate::config::keys::{Key, KeySpec};
 use crate::config::settings::{Models, ProviderChoice};
+use crate::former_embedding::{self, VectorMaker};
 use crate::secrets::{Secret, SecretError, SecretName, SecretSources};
 
 /// What this machine has for the capabilities, found once per run.
@@ -35,6 +36,8 @@ pub(crate) struct Machine {
 #[derive(Debug, Clone)]
 pub(crate) struct Capabilities {
     pub embed: Assignment,
+    /// Whose vectors answer until those of `embed` are complete.
+    pub former_embed: Vec<FormerEmbedding>,
     pub chat: Assignment,
     pub ocr: Assignment,
     pub stt: Assignment,
@@ -59,6 +62,13 @@ pub(crate) struct Assignment {
     pub lacks: Option<Lack>,
 }
 
+/// A service that made the vectors that are there.
+#[derive(Debug, Clone)]
+pub(crate) struct FormerEmbedding {
+    pub assignment: Assignment,
+    pub maker: VectorMaker,
+}
+
 /// What a provider needs and does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lack {
@@ -77,8 +87,10 @@ impl Capabilities {
         }
         let search = Search { models, values: &loaded.values, secrets: &loaded.secrets, machine: &machine };
         use ProviderChoice::{Builtin, Cohere, Elevenlabs, Local, Mistral, Off, Openai};
+        let embed = search.assign(Capability::Embed, models.embed, &[Mistral, Openai], Builtin)?;
         Ok(Capabilities {
-            embed: search.assign(Capability::Embed, models.embed, &[Mistral, Openai], Builtin)?,
+            former_embed: search.former(&loaded.settings.state_dir, &embed),
+            embed,
             chat: search.assign(Capability::Chat, models.chat, &[Mistral, Openai], Builtin)?,
             ocr: search.assign(Capability::Ocr, models.ocr, &[Mistral, Local], Off)?,
             stt: search.assign(Capability::Stt, models.stt, &[Mistral, Elevenlabs, Openai, Local], Off)?,
@@ -100,6 +112,7 @@ impl Capabilities {
         };
         Capabilities {
             embed: of(Capability::Embed, ProviderChoice::Builtin),
+            former_embed: Vec::new(),
             chat: of(Capability::Chat, ProviderChoice::Builtin),
             ocr: of(Capability::Ocr, ProviderChoice::Off),
             stt: of(Capability::Stt, ProviderChoice::Off),
@@ -180,6 +193,26 @@ impl Search<'_> {
             }
         }
         Ok(of(otherwise, false, None, None))
+    }
+
+    /// Services whose vectors answer until those of the present one are complete: where their key is still there.
+    fn former(&self, state_dir: &Path, present: &Assignment) -> Vec<FormerEmbedding> {
+        let Some(maker) = VectorMaker::of(present.usable(), self.models) else { return Vec::new() };
+        let former = former_embedding::former(state_dir, &maker).into_iter();
+        let with_key = former.filter_map(|maker| {
+            let provider = maker.provider();
+            let name = secret_of(Capability::Embed, provider)?;
+            let secret = match present.provider == provider {
+                true => present.secret.clone(),
+                false => self.secrets.get_of_the_user(name).ok()?.map(|found| found.secret),
+            };
+            let is_own = provider == ProviderChoice::Openai && self.models.openai.is_own_server;
+            (secret.is_some() || is_own).then(|| FormerEmbedding {
+                assignment: Assignment { provider, is_named: false, secret, ..present.clone() },
+                maker,
+            })
+        });
+        with_key.collect()
     }
 
     /// Whether `auto` may take it: a service by its key; a server of the user's own by the model that was named for it.

@@ -2,11 +2,13 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files they made"))]
 
+mod api;
 mod capabilities;
 mod cli;
 mod commands;
 mod config;
 mod exit;
+mod former_embedding;
 mod local_servers;
 mod logging;
 mod memory;
@@ -104,10 +106,15 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Stdio(_) => commands::stdio::run(&indexed(cli, false)?),
         Command::Trust(args) => commands::trust::run(cli, args),
         Command::Costs(args) => commands::costs::run(&config::load(cli)?, args),
+        Command::Keys(command) => commands::keys::run(&config::load(cli)?, command),
         Command::Extras(args) => commands::extras::run(&config::load(cli)?, args),
         Command::Roots(args) => commands::roots::run(cli, args),
         Command::Index => commands::indexing::run(&indexed(cli, true)?, IndexMode::Incremental),
-        Command::Reindex => commands::indexing::run(&indexed(cli, true)?, IndexMode::Full),
+        Command::Reindex(args) => {
+            let mut loaded = indexed(cli, true)?;
+            loaded.settings.ingest.reread = args.reread;
+            commands::indexing::run(&loaded, IndexMode::Full)
+        }
         Command::Ask(args) => commands::ask::run(&indexed(cli, true)?, args),
         Command::Search(args) => commands::search::run(&indexed(cli, true)?, args),
         Command::Open(args) => commands::open::run(&ready(cli)?, args),

@@ -40,6 +40,15 @@ pub(crate) fn raise_open_files() {
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
+/// Keeps the memory of this process, which holds keys, out of core dumps and away from other processes of the user.
+pub(crate) fn forbid_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // Where either is refused, the other still holds.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
 /// How many connections there may be: the index needs files, too.
 pub(crate) fn max_connections() -> usize {
     use rustix::process::{Resource, getrlimit};

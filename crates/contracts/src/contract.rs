@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::{Engine, Workspace};
 
 use crate::dir2mcp::Dir2mcp;
+use crate::files::{Files, FilesConfig};
 use crate::registry::ToolNames;
 use crate::repo::{Repo, RepoConfig};
 use crate::smart::{Smart, SmartConfig};
@@ -49,6 +50,8 @@ pub(crate) trait ContractSet: Sync {
 pub(crate) enum ServedRoots {
     PrimaryRoot,
     AllRoots,
+    /// The tenants' files of the store, and no folder.
+    FileStore,
     /// This version has no tools for it.
     Nothing,
 }
@@ -59,6 +62,8 @@ pub struct Services {
     pub workspace: Arc<Workspace>,
     pub repo: RepoConfig,
     pub smart: SmartConfig,
+    /// The tenants' files; `None` where they are switched off.
+    pub files: Option<FilesConfig>,
     /// `rag.k_default`: hits that `dir2mcp.search` and `dir2mcp.ask` return unless told otherwise.
     pub k_default: usize,
 }
@@ -78,7 +83,7 @@ impl Contract {
     pub const DIR2MCP: Contract = Contract(&Dir2mcp);
     pub const REPO: Contract = Contract(&Repo);
     pub const CLEATS: Contract = Contract(&Planned("cleats"));
-    pub const FILES: Contract = Contract(&Planned("files"));
+    pub const FILES: Contract = Contract(&Files);
     pub const SMART: Contract = Contract(&Smart);
 
     pub fn all() -> &'static [Contract] {
@@ -162,6 +167,6 @@ mod tests {
         assert_eq!(Contract::parse("nope"), None);
         let available: Vec<&str> =
             Contract::all().iter().filter(|each| each.is_available()).map(|each| each.as_str()).collect();
-        assert_eq!(available, ["dir2mcp", "repo", "smart"]);
+        assert_eq!(available, ["dir2mcp", "repo", "files", "smart"]);
     }
 }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::contract::{Contract, Services};
 use crate::instructions::Instructions;
-use crate::service::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
+use crate::service::{CallContext, CallRefused, ToolInfo, ToolResult, ToolService};
 use crate::text::shown;
-use crate::tool::Tool;
+use crate::tool::{FailedCall, Tool};
 
 /// How tool names are written: some hosts refuse dots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,11 +79,11 @@ impl Registry {
         name: &str,
         arguments: Map<String, Value>,
         context: CallContext,
-    ) -> Result<Result<ToolResult, Failure>, UnknownTool> {
+    ) -> Result<Result<ToolResult, Failure>, CallRefused> {
         let tool = self.find(name)?;
-        Ok(match tool.run(arguments, context).await {
+        Ok(match tool.run(arguments, context, &self.tools).await {
             (result, None) => Ok(result),
-            (_, Some(failure)) => Err(failure),
+            (_, Some(ended)) => Err(ended.failure),
         })
     }
 
@@ -106,9 +106,9 @@ impl Registry {
         Registry { tools, infos, by_name, instructions }
     }
 
-    fn find(&self, name: &str) -> Result<&Tool, UnknownTool> {
+    fn find(&self, name: &str) -> Result<&Tool, CallRefused> {
         let found = self.by_name.get(name).map(|at| &self.tools[*at]);
-        found.ok_or_else(|| UnknownTool(shown(name)))
+        found.ok_or_else(|| CallRefused::UnknownTool(shown(name)))
     }
 }
 
@@ -122,9 +122,16 @@ impl ToolService for Registry {
         name: &str,
         arguments: Option<Map<String, Value>>,
         context: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
+    ) -> BoxFuture<'_, Result<ToolResult, CallRefused>> {
         let tool = self.find(name);
-        Box::pin(async move { Ok(tool?.run(arguments.unwrap_or_default(), context).await.0) })
+        Box::pin(async move {
+            match tool?.run(arguments.unwrap_or_default(), context, &self.tools).await {
+                (_, Some(FailedCall { failure, is_protocol: true })) => {
+                    Err(CallRefused::BadArguments(failure.message))
+                }
+                (result, _) => Ok(result),
+            }
+        })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -174,14 +181,14 @@ mod tests {
         let unknown = registry.call("dir2mcp.nope", None, context()).await.unwrap_err();
         assert_eq!(unknown.to_string(), "unknown tool: dir2mcp.nope");
         let long = registry.call(&"x".repeat(100_000), None, context()).await.unwrap_err();
-        assert!(long.0.len() < 100);
+        assert!(long.to_string().len() < 100);
     }
 
     #[test]
     fn a_contract_that_is_not_built_yet_is_refused() {
         assert_eq!(
-            RegistryError::NotAvailable(Contract::FILES).to_string(),
-            "the files tools are not available in this version"
+            RegistryError::NotAvailable(Contract::CLEATS).to_string(),
+            "the cleats tools are not available in this version"
         );
     }
 }

@@ -58,10 +58,16 @@ pub struct SpokenContent {
     pub media_type: &'static str,
 }
 
-/// The name is not that of a tool: the one failure that is the protocol's, not the tool's.
+/// Why a call did not reach its tool: the failures that are the protocol's, not the tool's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown tool: {0}")]
-pub struct UnknownTool(pub String);
+pub enum CallRefused {
+    /// The name is not that of a tool.
+    #[error("unknown tool: {0}")]
+    UnknownTool(String),
+    /// The arguments break the published schema, in a contract that leaves this to the protocol.
+    #[error("{0}")]
+    BadArguments(String),
+}
 
 pub trait ToolService: Send + Sync + 'static {
     /// All tools, in a stable order, on one page.
@@ -74,7 +80,7 @@ pub trait ToolService: Send + Sync + 'static {
         name: &str,
         arguments: Option<Map<String, Value>>,
         context: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>>;
+    ) -> BoxFuture<'_, Result<ToolResult, CallRefused>>;
 
     /// Whether a call by this name would find its tool, however the list spells it.
     fn has(&self, name: &str) -> bool;

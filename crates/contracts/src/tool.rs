@@ -14,6 +14,13 @@ use crate::contract::Services;
 use crate::service::{CallContext, ProgressSink, SpokenContent, ToolInfo, ToolResult};
 use crate::way_out;
 
+/// How a call failed, for callers that are no clients.
+pub(crate) struct FailedCall {
+    pub(crate) failure: Failure,
+    /// The arguments broke the schema, and the contract leaves that to the protocol.
+    pub(crate) is_protocol: bool,
+}
+
 /// What a contract says of a tool.
 pub(crate) struct ToolSpec {
     /// With dots, as the specifications write it.
@@ -38,6 +45,8 @@ pub(crate) struct Invocation {
     pub(crate) call: Call,
     /// For tools that take long enough to report.
     pub(crate) progress: Option<ProgressSink>,
+    /// The tools that are served together with this one.
+    pub(crate) peers: Arc<[Tool]>,
 }
 
 /// What a tool says when it succeeds.
@@ -69,6 +78,16 @@ pub(crate) trait ResultEnvelope: Send + Sync {
     /// What replaces a string of an answer, found under this key; `None` where all of it may be shown.
     fn blanked(&self, _key: Option<&str>, _text: &str) -> Option<String> {
         None
+    }
+
+    /// Whether the strings under this key leave as they are: a content that belongs to the caller, byte for byte.
+    fn is_verbatim(&self, _key: Option<&str>) -> bool {
+        false
+    }
+
+    /// Whether arguments that break the schema are the protocol's error, not the tool's.
+    fn leaves_arguments_to_protocol(&self) -> bool {
+        false
     }
 
     /// The id under which the call is answered and recorded.
@@ -181,7 +200,8 @@ impl Tool {
         &self,
         arguments: Map<String, Value>,
         context: CallContext,
-    ) -> (ToolResult, Option<Failure>) {
+        peers: &Arc<[Tool]>,
+    ) -> (ToolResult, Option<FailedCall>) {
         let ContractFrame { envelope, calls, trail } = &self.frame;
         let arguments = Value::Object(way_out::enter(arguments));
         let request_id = context.request_id.as_deref().map(|id| engine::visible(id).into_owned());
@@ -200,15 +220,18 @@ impl Tool {
             cancel,
         };
         let progress = context.progress.map(|sink| way_out::reports(envelope, sink));
+        let checked = self.input.check(&arguments, self.spec.out_of_range);
+        let is_protocol = checked.is_err() && envelope.leaves_arguments_to_protocol();
         let work = async {
-            self.input.check(&arguments, self.spec.out_of_range)?;
-            self.work(Invocation { arguments, call: call.clone(), progress }).await
+            checked?;
+            let peers = Arc::clone(peers);
+            self.work(Invocation { arguments, call: call.clone(), progress, peers }).await
         };
         let word = |outcome| {
             let outcome = way_out::leave(&**envelope, outcome);
-            let failure = outcome.as_ref().err().cloned();
+            let failed = outcome.as_ref().err().cloned().map(|failure| FailedCall { failure, is_protocol });
             let (result, verdict) = envelope.finish(&request_id, outcome);
-            ((result, failure), verdict)
+            ((result, failed), verdict)
         };
         calls.run(&call, trail, note, work, word).await
     }
@@ -271,6 +294,11 @@ pub(crate) mod tests {
         let log = Arc::new(AuditLog::new(None, Arc::new(redactor)));
         let trail = AuditTrail { log, wait: AuditWait::Queued, names_caller: true, names_price: true };
         ContractFrame { envelope: Arc::new(Bare), calls: Arc::default(), trail }
+    }
+
+    /// No tools beside the one under test.
+    fn alone() -> Arc<[Tool]> {
+        Arc::new([])
     }
 
     pub(crate) fn context() -> CallContext {
@@ -341,7 +369,7 @@ pub(crate) mod tests {
             Ok(ToolOutput::new("done".into(), json!({"n": invocation.arguments["n"]})))
         });
         let arguments = json!({"n": 3}).as_object().cloned().unwrap();
-        let result = tool.run(arguments, context()).await.0;
+        let result = tool.run(arguments, context(), &alone()).await.0;
         assert_eq!(
             result,
             ToolResult {
@@ -360,7 +388,7 @@ pub(crate) mod tests {
         let published = Value::Object((*tool.info("t.fail".into()).output_schema).clone());
         assert_eq!(published["type"], "object");
         let published = Schema::compile(published).unwrap();
-        let failed = tool.run(Map::new(), context()).await.0;
+        let failed = tool.run(Map::new(), context(), &alone()).await.0;
         assert_eq!(published.complaint(&failed.structured), None);
         assert_eq!(published.complaint(&json!({"n": 1})), None);
         for neither in [json!({}), json!({"error": {"code": "X"}})] {
@@ -371,16 +399,16 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn arguments_are_checked_before_anything_runs() {
         let tool = Tool::new(&frame(), spec("t.never"), |_| async { panic!("must not run") });
-        let result = tool.run(json!({"n": 0}).as_object().cloned().unwrap(), context()).await.0;
+        let result = tool.run(json!({"n": 0}).as_object().cloned().unwrap(), context(), &alone()).await.0;
         assert_eq!(code(&result), "INVALID_RANGE");
-        let result = tool.run(json!({"m": 0}).as_object().cloned().unwrap(), context()).await.0;
+        let result = tool.run(json!({"m": 0}).as_object().cloned().unwrap(), context(), &alone()).await.0;
         assert_eq!(code(&result), "INVALID_FIELD");
     }
 
     #[tokio::test]
     async fn a_panic_ends_one_call_and_says_nothing() {
         let tool = Tool::new(&frame(), spec("t.panic"), |_| async { panic!("secret inside") });
-        let result = tool.run(Map::new(), context()).await.0;
+        let result = tool.run(Map::new(), context(), &alone()).await.0;
         assert_eq!(code(&result), "INTERNAL_ERROR");
         assert!(!format!("{result:?}").contains("secret"));
     }
@@ -389,7 +417,7 @@ pub(crate) mod tests {
     async fn output_that_breaks_its_schema_is_our_error() {
         let tool =
             Tool::new(&frame(), spec("t.bad"), |_| async { Ok(ToolOutput::new("x".into(), json!({}))) });
-        assert_eq!(code(&tool.run(Map::new(), context()).await.0), "INTERNAL_ERROR");
+        assert_eq!(code(&tool.run(Map::new(), context(), &alone()).await.0), "INTERNAL_ERROR");
     }
 
     #[tokio::test(start_paused = true)]
@@ -404,7 +432,7 @@ pub(crate) mod tests {
             });
             std::future::pending()
         });
-        let result = tool.run(Map::new(), context()).await.0;
+        let result = tool.run(Map::new(), context(), &alone()).await.0;
         assert_eq!(code(&result), "TIMEOUT");
         assert_eq!(result.structured["error"]["retryable"], true);
         receiver.await.expect("the call's token was cancelled");
@@ -415,6 +443,6 @@ pub(crate) mod tests {
         let tool = Tool::new(&frame(), spec("t.cancelled"), |_| std::future::pending());
         let context = context();
         context.cancel.cancel();
-        assert_eq!(code(&tool.run(Map::new(), context).await.0), "CANCELLED");
+        assert_eq!(code(&tool.run(Map::new(), context, &alone()).await.0), "CANCELLED");
     }
 }

@@ -39,6 +39,9 @@ pub(crate) fn reports(envelope: &Arc<dyn ResultEnvelope>, sink: ProgressSink) ->
 
 /// One string; `None` where it may leave as it is.
 pub(crate) fn shown(envelope: &dyn ResultEnvelope, key: Option<&str>, text: &str) -> Option<String> {
+    if envelope.is_verbatim(key) {
+        return None;
+    }
     let blanked = envelope.blanked(key, text);
     match engine::visible(blanked.as_deref().unwrap_or(text)) {
         Cow::Owned(visible) => Some(visible),

@@ -33,7 +33,7 @@ pub struct Profile {
 }
 
 /// The models in use, by the names that `corpus.json` and `dir2mcp.stats` show.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelNames {
     pub embed_text: String,
     pub embed_code: String,

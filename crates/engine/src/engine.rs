@@ -7,12 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use index::IndexError;
-use ingest::{DocumentReader, IngestError, IngestRules};
-use model::{ErrorCode, IndexMode, Progress, Providers, WallClock};
+use ingest::{DocumentReader, InProcess, IngestError, IngestRules};
+use model::{Capability, ErrorCode, IndexMode, Progress, Providers, WallClock};
 use policy::{Guard, Policy, PolicyError, Redactor, Root, RootError};
 use retrieve::Weights;
 
 use crate::ask::AnswerSettings;
+use crate::clock::SystemClock;
 use crate::corpus::{Corpus, ModelNames};
 use crate::shared::SharedEngine;
 use crate::state_dir::StateDirError;
@@ -39,8 +40,31 @@ pub struct EngineConfig {
     pub models: ModelNames,
     /// Time stamps come from here.
     pub clock: Arc<dyn WallClock>,
+    /// A rebuild has the texts of these capabilities made again instead of taking them over.
+    pub read_again: Vec<Capability>,
     /// Only looks at what is there; never becomes the writer.
     pub read_only: bool,
+}
+
+impl EngineConfig {
+    /// The smallest set-up: one thread of this process, which neither watches the folder nor looks into archives.
+    pub fn minimal(root: &Path, state_dir: &Path) -> EngineConfig {
+        EngineConfig {
+            root: root.to_owned(),
+            state_dir: state_dir.to_owned(),
+            rules: IngestRules { archives: None, ..IngestRules::default() },
+            watch: false,
+            threads: 1,
+            reader: Arc::new(InProcess::default()),
+            oversample: 5,
+            weights: Weights::default(),
+            answers: AnswerSettings::default(),
+            models: ModelNames::default(),
+            clock: Arc::new(SystemClock),
+            read_again: Vec::new(),
+            read_only: false,
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -43,6 +43,7 @@ mod status;
 mod suggest;
 mod summaries;
 mod symbols;
+mod tenant_files;
 mod transcribe;
 mod view;
 mod worker;
@@ -63,6 +64,12 @@ pub use extract::archive::Mode as ArchiveMode;
 pub use files::{
     DiskListRequest, FileList, LinesRequest, ListRequest, ListedFile, ListedPath, OpenRequest, OpenedFile,
     OpenedLines,
+};
+pub use filestore::indexing::{IndexSettings, LocalChunkEmbedder, StoreIndexWorker};
+pub use filestore::search::{FileSearch, SearchHit as StoreHit, SearchSettings};
+pub use filestore::{
+    CallFilter, CallRecord, FileEntry, FileListing, FileSlice, FileVersion, KeyRecord, MutationGuard,
+    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreTime, VersionContent, WriteOutcome,
 };
 pub use index::{IndexError, survive_cut_files};
 pub use ingest::{
@@ -87,6 +94,7 @@ pub use speak::SpeakRequest;
 pub use status::{IndexStatus, Stats};
 pub use summaries::{RewrittenQuery, Summarized, SummaryRequest};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
+pub use tenant_files::{OpenedStore, StoreOpener, TenantFiles, TenantFilesConfig, WriteIntent, now};
 pub use transcribe::{TranscribeProgress, TranscribeReport, TranscribeRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
 pub use worker::{EngineEvent, EventSink};

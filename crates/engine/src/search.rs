@@ -234,12 +234,14 @@ impl SharedEngine {
             stop: stop.clone(),
             rerank: self.rerank_stage(request),
         };
+        let query = request.query();
         let vectors = match request.retrieval {
             Retrieval::Words => QueryVectors::none(),
-            Retrieval::Hybrid | Retrieval::Meaning => self.query_vectors(&request.text, snapshot),
+            Retrieval::Hybrid | Retrieval::Meaning => {
+                self.query_vectors(&request.text, snapshot, retrieve::kinds_that_may_answer(&query))
+            }
         };
-        let answer =
-            retrieve::search(snapshot, &vectors, &request.query(), &options, &|path| self.allows(path))?;
+        let answer = retrieve::search(snapshot, &vectors, &query, &options, &|path| self.allows(path))?;
         self.check_files()?;
         Ok(answer)
     }

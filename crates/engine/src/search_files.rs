@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{ErrorCode, Failure, Stop};
+use model::{ErrorCode, Failure, IndexKind, Stop};
 use policy::Redactor;
 use retrieve::cite::CitedPassage;
 use retrieve::files::{FileQuestion, FileRanking, RankedFile, RootSnapshot, ext_of, rank_files};
@@ -127,7 +127,9 @@ impl Workspace {
                 number: *number,
                 vectors: {
                     let (shared, snapshot) = (Arc::clone(&shared), Arc::clone(&snapshot));
-                    Arc::new(move |text| shared.query_vectors(text, &snapshot))
+                    Arc::new(move |text| {
+                        shared.query_vectors(text, &snapshot, &[IndexKind::Text, IndexKind::Code])
+                    })
                 },
                 snapshot,
                 index,

@@ -173,7 +173,7 @@ impl SharedEngine {
         index::install_rebuilt(&self.config.state_dir)?;
         let index = open_index(&self.config, &self.guard, &self.providers, Access::Writer)?;
         // What was bought between the last look and the retirement. The old catalog is still open, though its file is gone.
-        index.adopt_parts(&role.index, adopted)?;
+        index.adopt_parts(&role.index, adopted, &self.config.read_again)?;
         role.index = Arc::new(index);
         Ok(())
     }
@@ -288,8 +288,14 @@ impl SharedEngine {
 
     /// The vectors of a question; waits for a provider no longer than a question may. For threads on which a call does its
     /// work: they may block.
-    pub(crate) fn query_vectors(&self, text: &str, snapshot: &Snapshot) -> QueryVectors {
-        let makers = [IndexKind::Text, IndexKind::Code].map(|kind| snapshot.embedding(kind));
+    ///
+    /// A provider is asked once for each of its models that made vectors for these kinds.
+    pub(crate) fn query_vectors(&self, text: &str, snapshot: &Snapshot, kinds: &[IndexKind]) -> QueryVectors {
+        let makers = [IndexKind::Text, IndexKind::Code].map(|kind| {
+            let maker = snapshot.embedding(kind);
+            let is_of_use = kinds.contains(&kind) && snapshot.has_vectors(kind);
+            (is_of_use || maker.local().is_some()).then_some(maker)
+        });
         self.query_embedder.local_vectors(text, makers).unwrap_or_else(|| {
             tokio::runtime::Handle::current().block_on(self.query_embedder.vectors(text, makers))
         })

@@ -29,6 +29,7 @@ const OWN: &[&str] = &[
     "meta.sqlite",
     "lexical",
     "vectors_",
+    "embedders.json",
     "corpus.json",
     "connection",
     "secret.",

@@ -173,10 +173,10 @@ fn rebuild(
     let build = || -> Result<i64, IngestError> {
         let fresh = Arc::new(shared.begin_rebuild()?);
         // First, so that documents are indexed with what was recognised in them.
-        let adopted = fresh.adopt_parts(&shared.index(), 0)?;
+        let adopted = fresh.adopt_parts(&shared.index(), 0, &shared.config.read_again)?;
         ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?;
         // Once more: some may have been bought meanwhile.
-        let adopted = fresh.adopt_parts(&shared.index(), adopted)?;
+        let adopted = fresh.adopt_parts(&shared.index(), adopted, &shared.config.read_again)?;
         fresh.adopt_vectors(&shared.index())?;
         fresh.publish()?;
         fresh.check()?;

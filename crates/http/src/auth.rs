@@ -6,7 +6,7 @@ use std::future::ready;
 use futures::future::BoxFuture;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use model::Identity;
+use model::{Identity, TenantId};
 use subtle::ConstantTimeEq;
 
 use crate::error::HttpError;
@@ -14,11 +14,27 @@ use crate::error::HttpError;
 /// Tells by the headers of a request who sent it. It may ask elsewhere, such as a store of keys.
 pub trait Authenticate: Send + Sync {
     /// `None` for a request that does not prove who sent it.
-    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Identity>>;
+    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Authenticated>>;
 
     /// Whether requests without any credential are let in.
     fn admits_anyone(&self) -> bool {
         false
+    }
+}
+
+/// Who a credential belongs to, and how far it lets in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Authenticated {
+    pub identity: Identity,
+    /// Whose files of the store it opens.
+    pub tenant: Option<TenantId>,
+    /// It opens nothing but the routes that are made for guests.
+    pub is_guest: bool,
+}
+
+impl From<Identity> for Authenticated {
+    fn from(identity: Identity) -> Authenticated {
+        Authenticated { identity, tenant: None, is_guest: false }
     }
 }
 
@@ -49,8 +65,8 @@ impl Default for Anonymous {
 }
 
 impl Authenticate for Anonymous {
-    fn authenticate<'a>(&'a self, _: &'a HeaderMap) -> BoxFuture<'a, Option<Identity>> {
-        Box::pin(ready(Some(self.0.clone())))
+    fn authenticate<'a>(&'a self, _: &'a HeaderMap) -> BoxFuture<'a, Option<Authenticated>> {
+        Box::pin(ready(Some(self.0.clone().into())))
     }
 
     fn admits_anyone(&self) -> bool {
@@ -85,10 +101,7 @@ impl BearerTokens {
     }
 
     fn identify(&self, headers: &HeaderMap) -> Option<Identity> {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        // Two credentials count as none: a proxy in front may have read the other one, and seen another caller.
-        let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let presented = digest(bearer_token(value.as_bytes())?);
+        let presented = digest(presented_token(headers)?);
         let mut found = None;
         for (known, identity) in &self.known {
             if bool::from(known.ct_eq(&presented)) {
@@ -100,8 +113,8 @@ impl BearerTokens {
 }
 
 impl Authenticate for BearerTokens {
-    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Identity>> {
-        Box::pin(ready(self.identify(headers)))
+    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Authenticated>> {
+        Box::pin(ready(self.identify(headers).map(Authenticated::from)))
     }
 }
 
@@ -125,6 +138,14 @@ impl fmt::Display for SecretToken {
 
 fn digest(token: &[u8]) -> [u8; 32] {
     *blake3::hash(token).as_bytes()
+}
+
+/// The bearer token of a request, for those who look it up elsewhere.
+pub fn presented_token(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    // Two credentials count as none: a proxy in front may have read the other one, and seen another caller.
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    bearer_token(value.as_bytes())
 }
 
 fn bearer_token(value: &[u8]) -> Option<&[u8]> {

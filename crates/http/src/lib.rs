@@ -25,12 +25,15 @@ mod reply;
 mod route;
 mod serve;
 mod site;
+mod tide;
 mod timed_stream;
 mod tls;
 mod turns;
 mod unsent;
 
-pub use auth::{Anonymous, Authenticate, BearerTokens, Credential, SecretToken};
+pub use auth::{
+    Anonymous, Authenticate, Authenticated, BearerTokens, Credential, SecretToken, presented_token,
+};
 pub use client::{BadNetwork, Network, client_address};
 pub use config::{HttpConfig, RateLimit, Timeouts};
 pub use cors::Cors;

@@ -21,6 +21,7 @@ pub struct Route {
     pub(crate) with_subpaths: bool,
     pub(crate) methods: Option<RouteMethods>,
     pub(crate) guard: RouteGuard,
+    pub(crate) admits_guests: bool,
     pub(crate) hardening: Hardening,
     pub(crate) limits: RouteLimits,
     pub(crate) cors: Option<Cors>,
@@ -92,6 +93,7 @@ impl Route {
             with_subpaths: false,
             methods: None,
             guard: RouteGuard::Identified,
+            admits_guests: false,
             hardening: Hardening::default(),
             limits: RouteLimits::default(),
             cors: None,
@@ -116,6 +118,12 @@ impl Route {
     #[must_use]
     pub fn guard(self, guard: RouteGuard) -> Route {
         Route { guard, ..self }
+    }
+
+    /// Lets those in whose credential opens nothing else ([`Authenticated::is_guest`](crate::Authenticated::is_guest)).
+    #[must_use]
+    pub fn admitting_guests(self) -> Route {
+        Route { admits_guests: true, ..self }
     }
 
     #[must_use]

@@ -20,6 +20,7 @@ use crate::connection_slots::ConnectionSlots;
 use crate::error::HttpError;
 use crate::listen::Bound;
 use crate::site::{HttpSite, ServedSite};
+use crate::tide::Tide;
 use crate::timed_stream::{Exchange, TimedStream};
 use crate::turns::RequestTurns;
 use crate::unsent::Unsent;
@@ -28,8 +29,6 @@ use crate::unsent::Unsent;
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// How long to wait when the system has no more file descriptors to give.
 const OUT_OF_FILES: Duration = Duration::from_millis(100);
-/// This many connections and requests at once count as a burst.
-const BURST: usize = 64;
 /// How often to look whether a burst is over.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -185,19 +184,17 @@ fn report(result: hyper::Result<()>) {
     }
 }
 
-/// Tidies up when a burst of connections or requests is over: what served it is not needed again soon.
+/// Tidies up while a burst of connections or requests ebbs, and once more when it is over: what served it is not needed
+/// again soon.
 async fn tidy(
     turns: Arc<RequestTurns>,
     connections: TaskTracker,
     after_burst: Arc<dyn Fn() + Send + Sync>,
     stopped: CancellationToken,
 ) {
-    let mut peak = 0;
+    let mut tide = Tide::default();
     while stopped.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
-        let busy = connections.len() + turns.load();
-        peak = peak.max(busy).max(turns.take_peak());
-        if peak >= BURST && busy <= peak / 4 {
-            peak = busy;
+        if tide.is_time_to_tidy(connections.len(), turns.load(), turns.take_peak()) {
             // Walking the whole heap takes a while, and others are waiting for this thread.
             let _ = tokio::task::spawn_blocking({
                 let after_burst = Arc::clone(&after_burst);

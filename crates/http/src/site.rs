@@ -227,9 +227,9 @@ impl ServedSite {
         }
         let address = client_address(peer, &head.headers, &self.trusted_proxies);
         let caller = match route.guard {
-            RouteGuard::Identified => Some(self.identify(peer, address, &head.headers).await?),
+            RouteGuard::Identified => Some(self.identify(route, peer, address, &head.headers).await?),
             RouteGuard::IdentifiedWhenExposed if self.is_exposed => {
-                Some(self.identify(peer, address, &head.headers).await?)
+                Some(self.identify(route, peer, address, &head.headers).await?)
             }
             RouteGuard::Open | RouteGuard::IdentifiedWhenExposed => None,
         };
@@ -269,7 +269,13 @@ impl ServedSite {
     }
 
     /// A credential first, then the rate. Guessing credentials costs as much as asking questions.
-    async fn identify(&self, peer: IpAddr, address: IpAddr, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    async fn identify(
+        &self,
+        route: &Route,
+        peer: IpAddr,
+        address: IpAddr,
+        headers: &HeaderMap,
+    ) -> Result<Caller, Refusal> {
         if self.trusted_proxies.is_empty()
             && headers.contains_key("x-forwarded-for")
             && !self.proxy_hinted.swap(true, Ordering::Relaxed)
@@ -279,11 +285,13 @@ impl ServedSite {
                 "X-Forwarded-For is ignored: if this address is a proxy of yours, name it in server.trusted_proxies"
             );
         }
-        let identity = self.auth.authenticate(headers).await;
+        let known = self.auth.authenticate(headers).await;
         if self.limiter.as_ref().is_some_and(|limiter| !limiter.admit(address)) {
             return Err(Refusal::rate_limited());
         }
-        let identity = identity.ok_or_else(Refusal::unauthorized)?;
-        Ok(Caller::http(identity, address))
+        // To a guest, other routes are as if its credential were unknown.
+        let known = known.filter(|known| route.admits_guests || !known.is_guest);
+        let known = known.ok_or_else(Refusal::unauthorized)?;
+        Ok(Caller::http(known.identity, address).of_tenant(known.tenant))
     }
 }

@@ -150,6 +150,7 @@ impl Index {
     /// Gives back the memory that is kept for the next question or change: none is expected soon.
     pub fn release_idle(&self) {
         self.catalog.release_idle();
+        self.current.read().unwrap_or_else(PoisonError::into_inner).release_idle();
     }
 
     /// What searches see now. A reader looks first whether the writer has published.

@@ -41,10 +41,12 @@ impl Index {
     }
 
     /// Takes over what another index has kept after a part of its own, 0 at first: an index that is built again must not pay
-    /// for it twice. What cannot be read there is lost. Returns the last part, after which the next call goes on.
-    pub fn adopt_parts(&self, other: &Index, after: i64) -> Result<i64, IndexError> {
-        other.catalog.bought_parts_after(after, |path, content_hash, kind, part| {
-            self.catalog.keep_parts(path, &content_hash, kind, &[part])
+    /// for it twice. What cannot be read there is lost, and what was read for one of `forget` is left there. Returns the last
+    /// part, after which the next call goes on.
+    pub fn adopt_parts(&self, other: &Index, after: i64, forget: &[Capability]) -> Result<i64, IndexError> {
+        other.catalog.bought_parts_after(after, |path, content_hash, kind, part| match kind {
+            BoughtKind::Read(capability) if forget.contains(&capability) => Ok(()),
+            kind => self.catalog.keep_parts(path, &content_hash, kind, &[part]),
         })
     }
 

@@ -20,6 +20,10 @@ const IDLE_SCRATCHES: usize = 4;
 /// Some megabyte of words.
 const MAX_COUNTED: usize = 10_000;
 
+/// Rarer tokens are counted each time, which is quickly done. Most of them are asked for once, and a small piece of memory
+/// kept for each of them would lie scattered over all that a burst of questions took, which could then not go back.
+const WORTH_REMEMBERING: u64 = 64;
+
 pub struct Snapshot {
     pub(crate) id: u64,
     pub(crate) generation: u64,
@@ -60,12 +64,21 @@ impl Counted {
             return *known;
         }
         let count = count();
+        if count < WORTH_REMEMBERING {
+            return count;
+        }
         let mut known = lock();
         if known.len() >= MAX_COUNTED {
             known.clear();
         }
         known.insert(token.to_owned(), count);
         count
+    }
+
+    fn forget(&self) {
+        for known in self.by_token.iter().flatten() {
+            *known.lock().unwrap_or_else(PoisonError::into_inner) = HashMap::new();
+        }
     }
 }
 
@@ -84,6 +97,12 @@ pub(crate) fn next_id() -> u64 {
 }
 
 impl Snapshot {
+    /// Gives back what is kept for the next question.
+    pub(crate) fn release_idle(&self) {
+        self.counted.forget();
+        self.shared.scratches.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// The commit of the catalog that was the last when the snapshot was made.
     pub fn generation(&self) -> Generation {
         Generation(self.generation)
@@ -137,6 +156,11 @@ impl Snapshot {
     /// vectors of a former one answer.
     pub fn embedding(&self, kind: IndexKind) -> &EmbeddingProvider {
         &self.embedding[lexical::kind_index(kind)]
+    }
+
+    /// Whether there is a vector of a kind: a question does not have to be embedded for an index without one.
+    pub fn has_vectors(&self, kind: IndexKind) -> bool {
+        self.vectors[lexical::kind_index(kind)].rows > 0
     }
 
     /// The best chunks by vector, found by looking at every one of them: what [`Snapshot::vector`] is measured by.
@@ -230,5 +254,34 @@ impl Snapshot {
     /// How many chunks of a kind can be found.
     pub fn live_chunks(&self, kind: IndexKind) -> u64 {
         self.lexical.live[lexical::kind_index(kind)].chunks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How often the postings were read for two questions about a token in this many chunks, and for one after `forget`.
+    fn reads(holders: u64) -> (u32, u32) {
+        let (counted, reads) = (Counted::default(), Cell::new(0));
+        let ask = || {
+            counted.of(None, Part::Body, "token", || {
+                reads.set(reads.get() + 1);
+                holders
+            })
+        };
+        assert_eq!([ask(), ask()], [holders; 2]);
+        let before = reads.get();
+        counted.forget();
+        assert_eq!(ask(), holders);
+        (before, reads.get())
+    }
+
+    #[test]
+    fn only_frequent_tokens_are_remembered_and_only_until_all_is_quiet() {
+        assert_eq!(reads(WORTH_REMEMBERING), (1, 2));
+        assert_eq!(reads(WORTH_REMEMBERING - 1), (2, 3));
     }
 }

@@ -7,12 +7,12 @@
 use std::future::Future;
 
 use bytes::Bytes;
-use contracts::{CallContext, ToolResult};
+use contracts::{CallContext, CallRefused, ToolResult};
 use http::HeaderMap;
 use model::Caller;
 use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::server::McpServer;
@@ -55,7 +55,11 @@ impl Direct for McpServer {
             CallContext { caller: caller.clone(), cancel, progress: None, request_id: Some(request_id) };
         let id = id.clone();
         Some(async move {
-            let result = self.run(&name, arguments, context).await?.ok()?;
+            let result = match self.run(&name, arguments, context).await? {
+                Ok(result) => result,
+                Err(CallRefused::BadArguments(why)) => return Some(refused_arguments(&id, &why)),
+                Err(CallRefused::UnknownTool(_)) => return None,
+            };
             let audio = result.audio.iter().map(|audio| audio.data.len());
             let is_large = result.content.iter().map(String::len).chain(audio).sum::<usize>() > LARGE;
             let identity = self.identity().clone();
@@ -94,6 +98,12 @@ impl McpServer {
             && self.serves_directly(&REVISION, name);
         plain.then_some(name)
     }
+}
+
+/// As the long way words arguments that break the schema.
+fn refused_arguments(id: &Value, why: &str) -> Bytes {
+    let error = json!({ "code": -32602, "message": why });
+    Bytes::from(json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string())
 }
 
 /// A JSON-RPC response, in the order of keys of the long way.

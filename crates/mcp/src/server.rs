@@ -5,9 +5,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
+use contracts::{CallContext, CallRefused, ToolInfo, ToolResult, ToolService};
 use futures::FutureExt;
-use model::Caller;
+use model::{Caller, TenantId};
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -41,6 +41,8 @@ pub struct McpServer {
 pub struct McpOptions {
     pub server_version: String,
     pub caller: CallerSource,
+    /// Whose files of the store the parent process sees.
+    pub stdio_tenant: Option<TenantId>,
     /// Serve this revision only.
     pub protocol: Option<ProtocolVersion>,
     /// How long a client may keep the lists and the discovery answer.
@@ -52,6 +54,7 @@ impl McpOptions {
         McpOptions {
             server_version: server_version.into(),
             caller,
+            stdio_tenant: None,
             protocol: None,
             list_ttl: Duration::from_secs(300),
         }
@@ -133,7 +136,7 @@ impl McpServer {
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         match self.inner.options.caller {
-            CallerSource::Stdio => Caller::stdio(),
+            CallerSource::Stdio => Caller::stdio().of_tenant(self.inner.options.stdio_tenant),
             CallerSource::Http => context
                 .extensions
                 .get::<http::request::Parts>()
@@ -173,7 +176,8 @@ impl McpServer {
         });
         match call.await {
             Some(Ok(result)) => Ok(render(result, dialect)),
-            Some(Err(UnknownTool(name))) => Err(unknown_tool(&name)),
+            Some(Err(CallRefused::UnknownTool(name))) => Err(unknown_tool(&name)),
+            Some(Err(CallRefused::BadArguments(why))) => Err(ErrorData::invalid_params(why, None)),
             None => Err(ErrorData::internal_error("the tool failed unexpectedly", None)),
         }
     }
@@ -184,7 +188,7 @@ impl McpServer {
         name: &str,
         arguments: Option<JsonObject>,
         context: CallContext,
-    ) -> Option<Result<ToolResult, UnknownTool>> {
+    ) -> Option<Result<ToolResult, CallRefused>> {
         let call = AssertUnwindSafe(async { self.inner.tools.call(name, arguments, context).await });
         call.catch_unwind().await.ok()
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::TenantId;
+
 /// The party behind an engine call, for audit lines and limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Caller {
@@ -12,6 +14,8 @@ pub struct Caller {
     pub identity: Option<Identity>,
     /// Where an HTTP client is.
     pub address: Option<IpAddr>,
+    /// Whose files of the store it sees; `None` sees none.
+    pub tenant: Option<TenantId>,
 }
 
 /// The door through which a call came.
@@ -30,20 +34,26 @@ pub struct Identity(Arc<str>);
 
 impl Caller {
     pub fn cli() -> Caller {
-        Caller { via: Via::Cli, identity: None, address: None }
+        Caller { via: Via::Cli, identity: None, address: None, tenant: None }
     }
 
     pub fn stdio() -> Caller {
-        Caller { via: Via::Stdio, identity: None, address: None }
+        Caller { via: Via::Stdio, identity: None, address: None, tenant: None }
     }
 
     pub fn http(identity: Identity, address: IpAddr) -> Caller {
-        Caller { via: Via::Http, identity: Some(identity), address: Some(address) }
+        Caller { via: Via::Http, identity: Some(identity), address: Some(address), tenant: None }
+    }
+
+    /// The same caller, to whom this tenant's files of the store belong.
+    #[must_use]
+    pub fn of_tenant(self, tenant: Option<TenantId>) -> Caller {
+        Caller { tenant, ..self }
     }
 
     /// An HTTP client of which the server in front told nothing.
     pub fn unknown() -> Caller {
-        Caller { via: Via::Http, identity: None, address: None }
+        Caller { via: Via::Http, identity: None, address: None, tenant: None }
     }
 }
 

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Index,
     /// A file that could not be turned into text, or was left out.
     Ingestion,
+    /// The tenants' file store.
+    Store,
     /// A service that the server calls.
     Provider,
     /// The call itself: cut short, or broken by a bug of ours.
@@ -41,6 +43,7 @@ impl ErrorKind {
             ErrorKind::Input => "input",
             ErrorKind::Index => "index",
             ErrorKind::Ingestion => "ingestion",
+            ErrorKind::Store => "store",
             ErrorKind::Provider => "provider",
             ErrorKind::Call => "call",
         }
@@ -180,7 +183,8 @@ error_codes! {
         InternalError "INTERNAL_ERROR" Call 500 final "The server made a mistake; its log says more.";
         ForbiddenHost "FORBIDDEN_HOST" Transport 403 final
             "The Host header does not name this server; add the name to server.allowed_hosts.";
-        NotFound "NOT_FOUND" Transport 404 final "Nothing is served at this path.";
+        NotFound "NOT_FOUND" Transport 404 final
+            "Nothing is there: no page of the server at this address, or no file of the store at this path.";
         MethodNotAllowed "METHOD_NOT_ALLOWED" Transport 405 final
             "This path does not take that HTTP method; the Allow header names those it takes.";
         RequestTooLarge "REQUEST_TOO_LARGE" Transport 413 final "The request body exceeds the limit.";
@@ -204,6 +208,21 @@ error_codes! {
         NoText "NO_TEXT" Ingestion 415 final "The document holds no text; a scan needs OCR (reason of a file).";
         TextPending "TEXT_PENDING" Ingestion 503 retry
             "The text of a picture, a scan or a recording is being made in the background (reason of a file).";
+        AlreadyExists "ALREADY_EXISTS" Store 409 final "Something is at the destination already (file store).";
+        IsDirectory "IS_DIRECTORY" Store 409 final "The path names a directory, not a file (file store).";
+        NotDirectory "NOT_DIRECTORY" Store 409 final "A parent of the path is a file (file store).";
+        InvalidPath "INVALID_PATH" Store 400 final "The project or the path is not acceptable (file store).";
+        InvalidOffset "INVALID_OFFSET" Store 400 final "An offset, a length, a depth or the mode is not acceptable (file store).";
+        InvalidQuery "INVALID_QUERY" Store 400 final
+            "The query is empty, or an argument that has no code of its own is not acceptable (file store).";
+        NotEmpty "NOT_EMPTY" Store 409 final "The directory holds files; delete it recursively (file store).";
+        PermissionDenied "PERMISSION_DENIED" Store 403 final "The caller has no key, or the operation is not allowed (file store).";
+        PayloadTooLarge "PAYLOAD_TOO_LARGE" Store 413 final "The content, or the file it would make, exceeds its limit (file store).";
+        QuotaExceeded "QUOTA_EXCEEDED" Store 507 final "The project or the tenant has no room for it (file store).";
+        RateLimited "RATE_LIMITED" Store 429 retry "The tenant calls too often; wait as long as the message says (file store).";
+        ResourceBusy "RESOURCE_BUSY" Store 503 retry "Another change of the project is under way, or the store cannot be reached (file store).";
+        SearchBackendError "SEARCH_BACKEND_ERROR" Store 503 retry "Neither words nor meaning can be searched at the moment (file store).";
+        PreconditionFailed "PRECONDITION_FAILED" Store 412 final "The file is not the one that the caller expected (file store).";
         MemberSkipped "MEMBER_SKIPPED" Ingestion 415 final "A member of an archive that is left out (reason of a file).";
     }
 }

@@ -32,6 +32,7 @@ pub mod span;
 pub mod spelling;
 pub mod stop;
 pub mod symbol;
+pub mod tenant;
 pub mod unread;
 
 pub use caller::{Caller, Identity, Via};
@@ -67,4 +68,5 @@ pub use skip::SkipReason;
 pub use span::Span;
 pub use stop::Stop;
 pub use symbol::{ScopeKind, Symbol, SymbolKind};
+pub use tenant::TenantId;
 pub use unread::UnreadParts;

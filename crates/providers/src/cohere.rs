@@ -81,10 +81,10 @@ impl RemoteReranker {
     async fn all_scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>, ProviderError> {
         let mut scores = Vec::with_capacity(passages.len());
         for batch in passages.chunks(PASSAGES) {
-            self.endpoint.admit(Capability::Rerank)?;
+            let metered = self.endpoint.admit(Capability::Rerank)?;
             let results = self.request(question, batch).await?;
             scores.extend(in_order(results, batch.len()).map_err(|reason| self.endpoint.bad_answer(reason))?);
-            self.endpoint.record(&self.model, Capability::Rerank, Usage::default());
+            metered.record(&self.model, Usage::default());
         }
         Ok(scores)
     }

@@ -111,7 +111,7 @@ impl OpenAiSpeaker {
                 format!("{characters} characters are more than the {LONGEST_SPEECH} that can be read aloud");
             return Err(self.endpoint.error(ProviderErrorKind::Refused { reason }));
         }
-        self.endpoint.admit(Capability::Tts)?;
+        let metered = self.endpoint.admit(Capability::Tts)?;
         let format = match format {
             SpeechFormat::Mp3 => "mp3",
             SpeechFormat::Wav => "wav",
@@ -119,7 +119,7 @@ impl OpenAiSpeaker {
         let voice = voice.unwrap_or(&self.voice);
         let body = json!({ "model": self.model, "input": text, "voice": voice, "response_format": format });
         let call = HttpCall::json("audio/speech", &body).within(SPEECH_DEADLINE);
-        let sound = self.endpoint.spoken(call, &self.model, characters).await?;
+        let sound = self.endpoint.spoken(call, metered, &self.model, characters).await?;
         Ok(sound.into())
     }
 }

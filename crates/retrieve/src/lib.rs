@@ -50,7 +50,7 @@ pub use bundle::{
 pub use filter::{CompiledFilter, View};
 pub use query_vector::{QueryEmbedder, QueryMakers, QueryVectors};
 pub use rerank::RerankStage;
-pub use route::{Routed, route};
+pub use route::{Routed, kinds_that_may_answer, route};
 pub use search::{RankOptions, SearchAnswer, search};
 pub use snippet::{Snippet, snippet};
 pub use understand::{Understood, fts, understand};

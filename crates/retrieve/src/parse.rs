@@ -126,7 +126,7 @@ impl Parsed {
     }
 
     /// The terms as the lexical index takes them.
-    pub(crate) fn query_terms(&self, weights: &Weights) -> Vec<QueryTerm> {
+    pub fn query_terms(&self, weights: &Weights) -> Vec<QueryTerm> {
         let term = |term: &Term| QueryTerm {
             token: term.token.clone(),
             weight: term.weight,

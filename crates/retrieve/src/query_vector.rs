@@ -32,8 +32,8 @@ pub struct QueryEmbedder {
     memory: Mutex<Memory>,
 }
 
-/// Who made the vectors of each index: prose, then code ([`index::Snapshot::embedding`]).
-pub type QueryMakers<'a> = [&'a EmbeddingProvider; 2];
+/// Who made the vectors of each index: prose, then code ([`index::Snapshot::embedding`]); nobody where they are not asked.
+pub type QueryMakers<'a> = [Option<&'a EmbeddingProvider>; 2];
 
 /// The vectors of one question, for each index.
 #[derive(Clone, Default)]
@@ -53,7 +53,7 @@ impl QueryEmbedder {
         let operators = Operators::read(question);
         let text = cut(&operators.text, MAX_QUERY_BYTES);
         let [for_text, for_code] = makers;
-        let is_shared = matches!((for_text, for_code), (EmbeddingProvider::Remote(a), EmbeddingProvider::Remote(b))
+        let is_shared = matches!((for_text, for_code), (Some(EmbeddingProvider::Remote(a)), Some(EmbeddingProvider::Remote(b)))
             if (a.provider(), a.model(IndexKind::Text)) == (b.provider(), b.model(IndexKind::Code)));
         let (of_text, of_code) = if is_shared {
             let vector = self.of(for_text, IndexKind::Text, text).await;
@@ -69,20 +69,23 @@ impl QueryEmbedder {
         QueryVectors {
             text: of_text.ok().flatten(),
             code: of_code.ok().flatten(),
-            embedders: makers.map(|maker| maker.local().cloned()),
+            embedders: makers.map(|maker| maker?.local().cloned()),
             error,
         }
     }
 
     /// The same where nothing has to be waited for.
     pub fn local_vectors(&self, question: &str, makers: QueryMakers<'_>) -> Option<QueryVectors> {
-        let [Some(for_text), Some(for_code)] = makers.map(EmbeddingProvider::local) else { return None };
+        if makers.iter().flatten().any(|maker| maker.local().is_none()) {
+            return None;
+        }
+        let embedders = makers.map(|maker| maker?.local().cloned());
         let operators = Operators::read(question);
         let text = cut(&operators.text, MAX_QUERY_BYTES);
         Some(QueryVectors {
-            text: local_vector(for_text, IndexKind::Text, text),
-            code: local_vector(for_code, IndexKind::Code, text),
-            embedders: [Some(Arc::clone(for_text)), Some(Arc::clone(for_code))],
+            text: embedders[0].as_ref().and_then(|embedder| local_vector(embedder, IndexKind::Text, text)),
+            code: embedders[1].as_ref().and_then(|embedder| local_vector(embedder, IndexKind::Code, text)),
+            embedders,
             error: None,
         })
     }
@@ -90,13 +93,14 @@ impl QueryEmbedder {
     /// The vector for one index, within the deadline.
     async fn of(
         &self,
-        maker: &EmbeddingProvider,
+        maker: Option<&EmbeddingProvider>,
         kind: IndexKind,
         text: &str,
     ) -> Result<Option<Vec<f32>>, ProviderError> {
         let embedder = match maker {
-            EmbeddingProvider::Local(embedder) => return Ok(local_vector(embedder, kind, text)),
-            EmbeddingProvider::Remote(embedder) => embedder.as_ref(),
+            None => return Ok(None),
+            Some(EmbeddingProvider::Local(embedder)) => return Ok(local_vector(embedder, kind, text)),
+            Some(EmbeddingProvider::Remote(embedder)) => embedder.as_ref(),
         };
         let answer = match tokio::time::timeout(DEADLINE, self.one(embedder, kind, text)).await {
             Ok(answer) => answer,
@@ -118,7 +122,8 @@ impl QueryEmbedder {
         if embedder.dimensions(kind) == 0 || text.trim().is_empty() {
             return Ok(None);
         }
-        let model = embedder.model(kind);
+        // Another service may have another model under the same name.
+        let model = &format!("{}/{}", embedder.provider(), embedder.model(kind));
         if let Some(vector) = self.lock().get(model, text) {
             return Ok(usable(vector));
         }
@@ -145,7 +150,7 @@ impl QueryVectors {
     /// What a local embedder makes of a question.
     pub fn local(embedder: &Arc<dyn LocalEmbedder>, question: &str) -> QueryVectors {
         let maker = EmbeddingProvider::Local(Arc::clone(embedder));
-        QueryEmbedder::default().local_vectors(question, [&maker, &maker]).unwrap_or_default()
+        QueryEmbedder::default().local_vectors(question, [Some(&maker), Some(&maker)]).unwrap_or_default()
     }
 
     /// Why there are none, where there should be some.

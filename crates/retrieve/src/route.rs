@@ -1,7 +1,7 @@
 //! Which of the two indices a question goes to (dir2mcp specification, section 9.1).
 
 use model::filetype::{self, Mark};
-use model::{DocType, Filter, IndexChoice, IndexKind, IndexUsed};
+use model::{DocType, Filter, IndexChoice, IndexKind, IndexUsed, Query};
 
 /// Where the answer is expected, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,15 @@ pub fn route(text: &str, choice: IndexChoice, filter: &Filter) -> Routed {
             None if is_code_like(text) => routed(IndexUsed::Code, Reason::CodeLikeQuery),
             None => routed(IndexUsed::Text, Reason::Default),
         },
+    }
+}
+
+/// The indices in which something may be found at all: a question is embedded for no other.
+pub fn kinds_that_may_answer(query: &Query) -> &'static [IndexKind] {
+    let routed = route(&query.text, query.index, &query.filter);
+    match routed.reason {
+        Reason::Asked | Reason::Filter => routed.kinds(),
+        Reason::CodeLikeQuery | Reason::Default => &[IndexKind::Text, IndexKind::Code],
     }
 }
 

@@ -1,4 +1,5 @@
-//! An embedder whose provider behaves as a test says: it answers, is slow, is busy, refuses, or answers nonsense.
+//! Embedders for tests: one that sees no meaning, and one whose provider behaves as a test says: it answers, is slow, is
+//! busy, refuses, or answers nonsense.
 
 use std::collections::VecDeque;
 use std::future;
@@ -6,7 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use model::{EmbedLimits, Embedder, IndexKind, ProviderError, ProviderErrorKind, ProviderFuture, Purpose};
+use model::{
+    EmbedLimits, Embedder, IndexKind, LocalEmbedder, ProviderError, ProviderErrorKind, ProviderFuture,
+    Purpose,
+};
+
+/// Sees no meaning in any text, so that words alone decide what is found.
+#[derive(Debug)]
+pub struct NoMeaning;
+
+impl LocalEmbedder for NoMeaning {
+    fn model(&self, _: IndexKind) -> &str {
+        "none"
+    }
+
+    fn dimensions(&self, _: IndexKind) -> usize {
+        8
+    }
+
+    fn embed(&self, _: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
+        vec![vec![0.0; 8]; texts.len()]
+    }
+}
 
 /// What the provider does about the next request.
 #[derive(Debug, Clone, PartialEq)]

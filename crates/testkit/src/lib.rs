@@ -25,14 +25,15 @@ mod semble;
 mod server;
 pub mod standins;
 mod stdio;
+pub mod store;
 mod tree;
 
 pub use client::{Client, Era, LEGACY, MODERN, Reply, ToolReply, initialize_params, modern_meta};
-pub use embedder::{Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited};
+pub use embedder::{NoMeaning, Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited};
 pub use folder::Folder;
 pub use hanging::HangingFiles;
 pub use http::{Connection, Request, Response};
-pub use packages::{fetched_package, fetched_packages};
+pub use packages::{HUMAN_WORDS, fetched_package, fetched_packages, human_recording};
 pub use process::{DEADLINE, Finished, Process};
 pub use program::Program;
 pub use random::Random;

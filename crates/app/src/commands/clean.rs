@@ -26,11 +26,14 @@ pub(crate) struct CleanArgs {
 /// The keys that a person typed.
 const KEYS: &str = "secret.env";
 
+/// What agents wrote, which nothing can make again.
+const STORE: &str = "files.sqlite";
+
 /// The names of state directories in which everything is our own.
 const OWN_FOLDERS: [&str; 2] = [".dir2mcp", ".repo_mcp"];
 
 /// What our files are called in a state directory of another name.
-const OWN_FILES: [&str; 25] = [
+const OWN_FILES: [&str; 28] = [
     "root.json",
     "meta.sqlite",
     "meta.sqlite-wal",
@@ -43,6 +46,9 @@ const OWN_FILES: [&str; 25] = [
     "lexical",
     "vectors_text.hnsw",
     "vectors_code.hnsw",
+    "vectors_text.former.hnsw",
+    "vectors_code.former.hnsw",
+    "embedders.json",
     "corpus.json",
     "connection.json",
     "secret.token",
@@ -134,6 +140,8 @@ fn contents(folder: &Path, keys: bool) -> Result<(Vec<PathBuf>, Vec<PathBuf>), E
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name == KEYS {
             keys
+        } else if name.starts_with(STORE) {
+            false
         } else {
             all_own || OWN_FILES.contains(&name.as_ref()) || name.starts_with("last_bundle.")
         }

@@ -12,6 +12,7 @@ pub(crate) mod costs;
 pub(crate) mod doctor;
 pub(crate) mod extras;
 pub(crate) mod indexing;
+pub(crate) mod keys;
 pub(crate) mod large_folder;
 mod model_questions;
 pub(crate) mod open;

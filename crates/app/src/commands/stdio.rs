@@ -69,8 +69,16 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
                 EngineEvent::Progress(_) | EngineEvent::BecameWriter => {}
             }),
         );
-        let server = wire::mcp_server(settings, &workspace, CallerSource::Stdio)?;
+        let files = wire::FilesDoor::new(settings);
+        let tenant = match &files {
+            Some(files) => Some(files.stdio_tenant(settings).await?),
+            None => None,
+        };
+        let server = wire::mcp_server(settings, &workspace, files.as_ref(), tenant)?;
         let served = mcp::serve_stdio(server, stop).await;
+        if let Some(files) = &files {
+            files.close().await;
+        }
         match lost_out.try_recv() {
             Ok(exit) => Err(exit),
             Err(_) => served.map_err(|error| Exit::generic(error.to_string())),

@@ -61,7 +61,7 @@ pub(super) fn call_following(
     progress: Option<ProgressSink>,
 ) -> Result<ToolResult, Exit> {
     let workspace = Arc::new(Workspace::new(Arc::clone(&engine), Vec::new()));
-    let services = wire::services(&loaded.settings, &workspace);
+    let services = wire::services(&loaded.settings, &workspace, None);
     let registry = Registry::new(&services, &[Contract::DIR2MCP], ToolNames::Dotted)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ask = || {

@@ -28,6 +28,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     let settings = &loaded.settings;
     memory::prepare();
     memory::raise_open_files();
+    // The token of the server, whatever else there is.
+    memory::forbid_dumps();
     let reporter = Arc::new(Reporter::new(&settings.output));
     for warning in &loaded.warnings {
         reporter.warn(warning);
@@ -56,6 +58,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     for (path, why) in workspace.away() {
         reporter.warn(&format!("the root {} is not served: {why}", path.display()));
     }
+    let files = wire::FilesDoor::new(settings);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // Idle threads keep memory; starting one takes less time than any call.
@@ -63,8 +66,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
-        let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, &token, addresses)?).await?;
-        let site = wire::site(settings, &workspace, bound.shutdown())?;
+        let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, files.as_ref(), &token, addresses)?).await?;
+        let site = wire::site(settings, &workspace, files.as_ref(), bound.shutdown())?;
         let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
@@ -112,6 +115,9 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         };
         stop.cancel();
         let served = serving.await.map_err(|error| Exit::generic(error.to_string()))?;
+        if let Some(files) = &files {
+            files.close().await;
+        }
         let stopping = Arc::clone(&workspace);
         tokio::task::spawn_blocking(move || stopping.shutdown())
             .await

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Problems};
@@ -15,14 +16,25 @@ use super::nearest::nearest;
 use super::options::{Layer, ValueOrigin, read_text};
 use crate::print::safe;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Environment {
     shell: BTreeMap<String, String>,
     dotenv: BTreeMap<String, (String, PathBuf)>,
 }
 
+/// Names only: values may be keys.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |names: Vec<&String>| format!("{names:?}");
+        f.debug_struct("Environment")
+            .field("shell", &names(self.shell.keys().collect()))
+            .field("dotenv", &names(self.dotenv.keys().collect()))
+            .finish()
+    }
+}
+
 /// A variable that is set to something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variable<'a> {
     pub value: &'a str,
     /// The dotenv file that sets it.
@@ -302,7 +314,8 @@ mod tests {
         let value = |name| environment.get_key(name).unwrap().value;
         assert_eq!((value("A"), value("B"), value("C"), value("D")), ("shell", "local", "env", "env"));
         assert_eq!(environment.search_path(), Some("/bin"));
-        assert_eq!((environment.get("A").map(|v| v.value), environment.get("B")), (Some("shell"), None));
+        assert_eq!(environment.get("A").map(|variable| variable.value), Some("shell"));
+        assert!(environment.get("B").is_none());
     }
 
     #[test]

@@ -75,10 +75,11 @@ impl KeySpec {
     }
 
     /// The environment names, the first one set wins. The version is the file's own; `DIR2MCP_VERSION` is
-    /// what images call the program's.
+    /// what images call the program's. The file store is configured by files and flags alone, as its specification has it.
     pub(crate) fn env_names(&self) -> impl Iterator<Item = Cow<'static, str>> {
         let systematic = format!("DIR2MCP_{}", self.path.replace('.', "_").to_uppercase());
-        let systematic = (self.key != Key::Version).then_some(Cow::Owned(systematic));
+        let has_one = self.key != Key::Version && !self.path.starts_with("files.");
+        let systematic = has_one.then_some(Cow::Owned(systematic));
         self.other_env.iter().map(|name| Cow::Borrowed(*name)).chain(systematic)
     }
 
@@ -265,7 +266,7 @@ keys! {
     IngestImagesMode "ingest.images.mode": Choice(&["off", "ocr_auto", "ocr_on"]), Preset::Text("ocr_auto"), Ranked(&[&["off"], &["ocr_auto"], &["ocr_on"]]);
     /// How audio files are read; auto transcribes them only if credentials are present.
     IngestAudioMode "ingest.audio.mode": Choice(&["off", "auto", "on"]), Preset::Text("auto"), Ranked(&[&["off"], &["auto"], &["on"]]);
-    /// Transcripts are always kept, so that each recording is paid for once; false changes nothing and is warned of.
+    /// A rebuild takes transcripts over, so that each recording is paid for once; false has them made again.
     IngestAudioCache "ingest.audio.cache": Bool, Preset::Bool(true), Never;
     /// How deep archives are read.
     IngestArchivesMode "ingest.archives.mode": Choice(&["off", "shallow", "deep"]), Preset::Text("deep"), Ranked(&[&["off"], &["shallow"], &["deep"]]);
@@ -379,7 +380,7 @@ keys! {
     ServerPublic "server.public": Bool, Preset::Bool(false), True, flag "--public";
     /// Refuse every tool that could write.
     ServerReadOnly "server.read_only": Bool, Preset::Bool(false), False, flag "--read-only";
-    /// Sets of tools served at the MCP endpoint: dir2mcp, repo, smart.
+    /// Sets of tools served at the MCP endpoint: dir2mcp, repo, files, smart.
     ServerTools "server.tools": List, Preset::List(&["dir2mcp"]), MoreItems, flag "--tools";
     /// How tool names are listed: dotted, or with underscores for clients that refuse dots. Calls may use either.
     ServerToolNames "server.tool_names": Choice(&["dotted", "underscore"]), Preset::Text("dotted"), Never,
@@ -450,6 +451,92 @@ keys! {
     SmartSummarizeResults "smart.rate_limits.summarize_results": Int { min: 0, max: 1_000_000 }, Preset::Int(20), LargerOrZero;
     /// Apply these limits to the client on standard input, too.
     SmartLimitStdio "smart.rate_limits.stdio": Bool, Preset::Bool(false), False;
+
+    /// Serve the tools of the file store: at `/mcp/files`, under `/api/files`, and wherever `files` is among the sets of tools.
+    FilesEnabled "files.enabled": Bool, Preset::Bool(true), True;
+    /// The database of the file store [default: files.sqlite in the state directory].
+    FilesPath "files.path": Path, Preset::Text(""), Change;
+    /// Where files are kept: embedded, or in PostgreSQL for any number of server processes.
+    FilesBackend "files.backend": Choice(&["sqlite", "postgres"]), Preset::Text("sqlite"), Change;
+    /// Address of the PostgreSQL database, such as postgres://user:password@host/database.
+    FilesPostgresUrl "files.postgres.url": Secret, Preset::Empty, Change;
+    /// Address of a replica that reads may go to.
+    FilesPostgresReadUrl "files.postgres.read_url": Secret, Preset::Empty, Change;
+    /// Schemas that tenants are spread over.
+    FilesPostgresBuckets "files.postgres.buckets": Int { min: 1, max: 4096 }, Preset::Int(1), Change;
+    /// Address of the Redis server that keeps credentials for background work.
+    FilesRedisUrl "files.redis.url": Secret, Preset::Empty, Change;
+    /// Whose files a caller sees. single: all who may use the server share them. keys: each key of `dir2mcp keys add` has its
+    /// own, and no other credential has any. passthrough: any bearer token has its own. auto: single on this machine, keys
+    /// where others can reach the server.
+    FilesAuth "files.auth": Choice(&["auto", "single", "keys", "passthrough"]), Preset::Text("auto"), Change;
+    /// Name of the key whose files the client on standard input sees [default: those of `single`].
+    FilesStdioKey "files.stdio_key": Text, Preset::Text(""), Change;
+    /// Let a project be wiped by deleting its root.
+    FilesAllowRootWipe "files.allow_root_wipe": Bool, Preset::Bool(false), True;
+    /// Maximum size of the content of one write, in bytes.
+    FilesMaxPayloadBytes "files.max_payload_bytes": Int { min: 1, max: 1_000_000_000 }, Preset::Int(2_000_000), Larger;
+    /// Maximum size of a file, in bytes.
+    FilesMaxFileBytes "files.max_file_bytes": Int { min: 1, max: 1_000_000_000 }, Preset::Int(10_000_000), Larger;
+    /// Maximum size of all files of a project, in bytes.
+    FilesMaxProjectBytes "files.max_project_bytes": Int { min: 1, max: 1_000_000_000_000_000 }, Preset::Int(100_000_000), Larger;
+    /// Maximum size of all files of a tenant, in bytes; 0 means no limit.
+    FilesMaxTenantBytes "files.max_tenant_bytes": Int { min: 0, max: 1_000_000_000_000_000 }, Preset::Int(0), LargerOrZero;
+    /// Entries of a list if the call does not say.
+    FilesListLimitDefault "files.list_limit_default": Int { min: 1, max: 1_000_000 }, Preset::Int(256), Never;
+    /// Maximum entries of a list.
+    FilesListLimitMax "files.list_limit_max": Int { min: 1, max: 1_000_000 }, Preset::Int(1024), Larger;
+    /// How long a change waits for another one of the same project, in milliseconds.
+    FilesLockTimeoutMs "files.lock_timeout_ms": Int { min: 1, max: 600_000 }, Preset::Int(3000), Larger;
+    /// Days that deleted files are kept.
+    FilesDeleteRetentionDays "files.delete_retention_days": Int { min: 0, max: 36_500 }, Preset::Int(30), Larger;
+    /// Former contents of a file that are kept whatever their age.
+    FilesVersionsKept "files.versions_kept": Int { min: 0, max: 10_000 }, Preset::Int(3), Larger;
+    /// Days that former contents of files are kept, however many there are.
+    FilesVersionRetentionDays "files.version_retention_days": Int { min: 0, max: 36_500 }, Preset::Int(7), Larger;
+    /// Days that the log of calls goes back.
+    FilesCallRetentionDays "files.call_retention_days": Int { min: 0, max: 36_500 }, Preset::Int(30), Larger;
+    /// Calls per second of one tenant; 0 means no limit.
+    FilesRateLimitPerSecond "files.rate_limit.per_second": Int { min: 0, max: 1_000_000 }, Preset::Int(0), LargerOrZero;
+    /// Calls of one tenant at once, before they wait.
+    FilesRateLimitBurst "files.rate_limit.burst": Int { min: 1, max: 1_000_000 }, Preset::Int(20), Larger;
+    /// Let files be searched.
+    FilesSearchEnabled "files.search.enabled": Bool, Preset::Bool(true), True;
+    /// Passages that a search returns if the call does not say.
+    FilesSearchLimitDefault "files.search.limit_default": Int { min: 1, max: 1000 }, Preset::Int(5), Never;
+    /// Maximum passages of a search.
+    FilesSearchLimitMax "files.search.limit_max": Int { min: 1, max: 1000 }, Preset::Int(20), Larger;
+    /// Candidates by meaning.
+    FilesSearchVectorCandidates "files.search.vector_candidates": Int { min: 1, max: 10_000 }, Preset::Int(30), Larger;
+    /// Candidates by words.
+    FilesSearchBm25Candidates "files.search.bm25_candidates": Int { min: 1, max: 10_000 }, Preset::Int(30), Larger;
+    /// Model that puts candidates in order once more, with the caller's key.
+    FilesSearchRerankModel "files.search.rerank.model": Text, Preset::Text("rerank-v3.5"), Change;
+    /// Address of a Cohere-compatible rerank service, such as https://api.cohere.com/v2/rerank; empty uses none.
+    FilesSearchRerankEndpoint "files.search.rerank.endpoint": Text, Preset::Text(""), Change;
+    /// How long that service may take, in milliseconds.
+    FilesSearchRerankTimeoutMs "files.search.rerank.timeout_ms": Int { min: 1, max: 600_000 }, Preset::Int(6000), Larger;
+    /// Weight of meaning in the score, where nothing reranks.
+    FilesSearchSemanticWeight "files.search.fallback.semantic_weight": Text, Preset::Text("0.65"), Change;
+    /// Weight of words in the score, where nothing reranks.
+    FilesSearchLexicalWeight "files.search.fallback.lexical_weight": Text, Preset::Text("0.35"), Change;
+    /// Workers that index files in the background.
+    FilesIndexWorkers "files.index.workers": Int { min: 1, max: 256 }, Preset::Int(2), Larger;
+    /// Files that a worker takes at once.
+    FilesIndexBatchSize "files.index.batch_size": Int { min: 1, max: 10_000 }, Preset::Int(20), Larger;
+    /// How often indexing a file is tried.
+    FilesIndexRetryMax "files.index.retry_max": Int { min: 1, max: 1000 }, Preset::Int(5), Larger;
+    /// Pause before the second try, in milliseconds; each further one is longer.
+    FilesIndexRetryBackoffMs "files.index.retry_backoff_ms": Int { min: 1, max: 3_600_000 }, Preset::Int(1000), Never;
+    /// Seconds in which 95 of 100 changes are to be found; `/metrics` tells how long it takes.
+    FilesIndexSloP95Seconds "files.index.slo_p95_seconds": Int { min: 1, max: 86_400 }, Preset::Int(30), Never;
+    /// Secrets that encrypt credentials for background work, as `1:secret,2:secret`; the highest number encrypts, all decrypt.
+    FilesSecurityEncryptionKeks "files.security.encryption_keks": Secret, Preset::Empty, Change;
+    /// What the names of these credentials begin with in Redis.
+    FilesSecurityCredentialCachePrefix "files.security.credential_cache_prefix": Text, Preset::Text("mcp:files:cred"), Change;
+    /// Seconds after which such a credential is forgotten.
+    FilesSecurityCredentialCacheTtlSeconds "files.security.credential_cache_ttl_seconds": Int { min: 1, max: 86_400 },
+        Preset::Int(300), Larger;
 
     /// Where keys are looked for after the environment.
     SecretsProvider "secrets.provider": Choice(&["auto", "keychain", "file", "env", "session"]),

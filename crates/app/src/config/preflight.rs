@@ -62,10 +62,6 @@ pub(crate) fn preflight(
         let provider = found.stt.provider.as_str();
         warnings.push(format!("stt.provider: {provider}: audio files are not transcribed: {lack}"));
     }
-    if !loaded.settings.ingest.audio_cache {
-        warnings
-            .push("ingest.audio.cache: false has no effect: transcripts are kept with the index".to_owned());
-    }
     warnings.extend(unused(loaded, found));
     problems.into_result()?;
     Ok(warnings)

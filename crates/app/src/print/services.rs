@@ -38,10 +38,12 @@ pub(crate) fn event(loaded: &Loaded) -> Value {
 
 fn used(loaded: &Loaded) -> Vec<UsedService> {
     let mut used: Vec<UsedService> = Vec::new();
-    for assignment in loaded.capabilities.all() {
+    let former = &loaded.capabilities.former_embed;
+    let former = former.iter().map(|former| (&former.assignment, "questions to its former vectors"));
+    let present = loaded.capabilities.all().map(|assignment| (assignment, task(assignment.capability)));
+    for (assignment, task) in present.into_iter().chain(former) {
         let Some(url) = base_url(loaded, assignment.usable()) else { continue };
         let name = assignment.provider.as_str();
-        let task = task(assignment.capability);
         match used.iter_mut().find(|service| service.name == name) {
             Some(service) => service.tasks.push(task),
             None => used.push(UsedService { name, host: host(url).to_owned(), tasks: vec![task] }),

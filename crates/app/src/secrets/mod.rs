@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use secrecy::{ExposeSecret, SecretString};
+
 use crate::config::Environment;
 use crate::config::combine::Values;
 use crate::config::keys::Key;
@@ -21,20 +23,33 @@ use crate::config::settings::{SecretProvider, SecretSettings};
 
 use keychain::Keychain;
 
-/// A text that prints as `****`.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
+/// A text that prints as `****` and is overwritten in memory when nobody needs it any more.
+#[derive(Clone)]
+pub(crate) struct Secret(SecretString);
 
 impl Secret {
     pub(crate) fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
+        Secret(SecretString::from(text.into()))
     }
 
     /// The text itself, for the one place that needs it.
     pub(crate) fn expose(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
+    }
+
+    /// For the client of the service that it is the key of.
+    pub(crate) fn shared(&self) -> SecretString {
+        self.0.clone()
     }
 }
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        self.expose() == other.expose()
+    }
+}
+
+impl Eq for Secret {}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -10,10 +10,16 @@ use providers::local::find_program;
 use crate::capabilities::{Capabilities, Machine};
 use crate::config::Loaded;
 use crate::exit::Exit;
+use crate::memory;
 
 /// Who serves which capability in this run. Keys are looked up here, before the server confines itself.
 pub(crate) fn capabilities(loaded: &Loaded) -> Result<Capabilities, Exit> {
-    Capabilities::resolve(loaded, machine(loaded)).map_err(|error| Exit::config(error.to_string()))
+    let found = Capabilities::resolve(loaded, machine(loaded));
+    let found = found.map_err(|error| Exit::config(error.to_string()))?;
+    if found.all().iter().any(|assignment| assignment.secret.is_some()) {
+        memory::forbid_dumps();
+    }
+    Ok(found)
 }
 
 /// The folder of extras: the one that was named, else one in the user's data directory.

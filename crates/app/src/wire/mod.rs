@@ -2,11 +2,13 @@
 
 mod machine;
 mod models;
+mod store;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use contracts::files::FilesConfig;
 use contracts::repo::RepoConfig;
 use contracts::smart::SmartConfig;
 use contracts::{Contract, Registry, RegistryError, Services, ToolNames};
@@ -21,10 +23,11 @@ use engine::{
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
-use model::{DocType, EmbeddingProvider, Providers};
+use model::{Capability, DocType, EmbeddingProvider, Providers, TenantId};
 use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
+use crate::api;
 use crate::config::settings;
 use crate::config::{Loaded, Settings, files};
 use crate::exit::Exit;
@@ -35,6 +38,8 @@ use crate::workspace::{self, FoundRoot, RootPlace};
 
 pub(crate) use machine::{capabilities, extras};
 pub(crate) use models::{costs, local_provider, models_of, probe};
+use store::StoredKeys;
+pub(crate) use store::{FilesDoor, tenant_of_key};
 
 /// Whether the root holds files of this type that would be indexed.
 pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
@@ -101,6 +106,11 @@ fn open(
         },
         models: models::names(loaded, &providers),
         clock: Arc::new(SystemClock),
+        read_again: match (settings.ingest.reread, settings.ingest.audio_cache) {
+            (true, _) => vec![Capability::Ocr, Capability::Stt],
+            (false, false) => vec![Capability::Stt],
+            (false, true) => Vec::new(),
+        },
         read_only,
     };
     Ok(Arc::new(Engine::open(config, providers)?))
@@ -127,20 +137,28 @@ pub(crate) fn ingest_rules(settings: &Settings, place: &RootPlace) -> IngestRule
 pub(crate) fn mcp_server(
     settings: &Settings,
     workspace: &Arc<Workspace>,
-    caller: CallerSource,
+    files: Option<&FilesDoor>,
+    stdio_tenant: Option<TenantId>,
 ) -> Result<McpServer, RegistryError> {
     let contracts = chosen(settings, workspace);
-    let registry = Registry::new(&services(settings, workspace), &contracts, tool_names(settings))?;
-    Ok(McpServer::new(Arc::new(registry), options(caller)))
+    let services = services(settings, workspace, files);
+    let registry = Registry::new(&services, &contracts, tool_names(settings))?;
+    let options = McpOptions { stdio_tenant, ..options(CallerSource::Stdio) };
+    Ok(McpServer::new(Arc::new(registry), options))
 }
 
 /// What the contracts are built on.
-pub(crate) fn services(settings: &Settings, workspace: &Arc<Workspace>) -> Services {
+pub(crate) fn services(
+    settings: &Settings,
+    workspace: &Arc<Workspace>,
+    files: Option<&FilesDoor>,
+) -> Services {
     // Without a folder there is no place to keep a log.
     let data_dir = workspace.primary().map(|_| settings.state_dir.clone());
     Services {
         workspace: Arc::clone(workspace),
         repo: repo_config(settings),
+        files: files.map(|door| FilesConfig { store: Arc::clone(&door.files), data_dir: data_dir.clone() }),
         smart: smart_config(settings, data_dir),
         k_default: settings.rag.k_default,
     }
@@ -152,7 +170,7 @@ pub(crate) fn server_without_roots(
     caller: CallerSource,
 ) -> Result<McpServer, RegistryError> {
     let workspace = Arc::new(Workspace::without_roots(Arc::new(SystemClock)));
-    let services = services(settings, &workspace);
+    let services = services(settings, &workspace, None);
     let registry = Registry::new(&services, &[Contract::SMART], tool_names(settings))?;
     Ok(McpServer::new(Arc::new(registry), options(caller)))
 }
@@ -171,6 +189,7 @@ fn smart_config(settings: &Settings, data_dir: Option<PathBuf>) -> SmartConfig {
 pub(crate) fn site(
     settings: &Settings,
     workspace: &Arc<Workspace>,
+    files: Option<&FilesDoor>,
     shutdown: &Shutdown,
 ) -> Result<HttpSite, Exit> {
     let server = &settings.server;
@@ -184,7 +203,7 @@ pub(crate) fn site(
         ..StreamableConfig::default()
     })
     .map_err(|error| Exit::config(error.to_string()))?;
-    let services = services(settings, workspace);
+    let services = services(settings, workspace, files);
     let endpoint = |contracts: &[Contract]| -> Result<Endpoint<McpServer>, RegistryError> {
         let registry = Registry::new(&services, contracts, tool_names(settings))?;
         let serve = |registry: Registry| McpServer::new(Arc::new(registry), options(CallerSource::Http));
@@ -206,23 +225,48 @@ pub(crate) fn site(
         }))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
-        .route(mcp_route(path.clone(), endpoint(&chosen(settings, workspace))?));
+        .route(mcp_route(settings, path.clone(), &chosen(settings, workspace), &endpoint)?);
     for contract in Contract::all().iter().filter(|contract| contract.has_endpoint()) {
         // What the folder says about the repository tools could not be read: then they are not served.
-        if *contract != Contract::REPO || settings.repo.is_sound {
-            site = site.route(mcp_route(format!("{path}/{}", contract.as_str()), endpoint(&[*contract])?));
+        let is_sound = *contract != Contract::REPO || settings.repo.is_sound;
+        if is_sound && (*contract != Contract::FILES || files.is_some()) {
+            site = site.route(mcp_route(
+                settings,
+                format!("{path}/{}", contract.as_str()),
+                &[*contract],
+                &endpoint,
+            )?);
         }
+    }
+    if let Some(door) = files {
+        let registry = Registry::new(&services, &[Contract::FILES], ToolNames::Dotted)?;
+        let routes = api::files_routes(registry, Arc::clone(&door.files), store::route_limits(settings));
+        site = routes.into_iter().fold(site, HttpSite::route);
     }
     Ok(site.background(streamable.look_after_sessions()))
 }
 
-fn mcp_route(path: String, endpoint: Endpoint<McpServer>) -> Route {
-    Route::new(path, endpoint).wording(AS_JSON_RPC).endless_when(streamable::is_endless).cors(Cors {
+type MakeEndpoint<'a> = dyn Fn(&[Contract]) -> Result<Endpoint<McpServer>, RegistryError> + 'a;
+
+fn mcp_route(
+    settings: &Settings,
+    path: String,
+    contracts: &[Contract],
+    endpoint: &MakeEndpoint<'_>,
+) -> Result<Route, RegistryError> {
+    let route = Route::new(path, endpoint(contracts)?);
+    let route = route.wording(AS_JSON_RPC).endless_when(streamable::is_endless).cors(Cors {
         methods: streamable::METHODS,
         request_headers: streamable::REQUEST_HEADERS,
         request_header_prefix: Some(streamable::REQUEST_HEADER_PREFIX),
         response_headers: streamable::RESPONSE_HEADERS,
-    })
+    });
+    let route = match contracts.contains(&Contract::FILES) {
+        true => route.limits(store::route_limits(settings)),
+        false => route,
+    };
+    // Whoever has a key of the store only gets what the store has, never the folder's tools beside it.
+    Ok(if contracts == [Contract::FILES] { route.admitting_guests() } else { route })
 }
 
 /// How the HTTP server's own refusals look to MCP clients.
@@ -281,14 +325,16 @@ fn tidy_up(workspace: &Arc<Workspace>) -> Arc<dyn Fn() + Send + Sync> {
 pub(crate) fn http_config(
     settings: &Settings,
     workspace: &Arc<Workspace>,
+    files: Option<&FilesDoor>,
     token: &KeptToken,
     addresses: Vec<SocketAddr>,
 ) -> Result<HttpConfig, HttpError> {
     let server = &settings.server;
-    let auth: Arc<dyn Authenticate> = match &token.secret {
-        Some(secret) => Arc::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
-        None => Arc::new(Anonymous::default()),
+    let own: Box<dyn Authenticate> = match &token.secret {
+        Some(secret) => Box::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
+        None => Box::new(Anonymous::default()),
     };
+    let auth = Arc::new(StoredKeys::new(own, settings.files.auth, files));
     Ok(HttpConfig {
         listen: server.listen.to_string(),
         addresses,
@@ -323,7 +369,10 @@ pub(crate) fn confinement(loaded: &Loaded) -> Confinement {
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
     let mut confinement = Confinement {
         read: workspace::folders(settings).chain(tls).collect(),
-        write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()],
+        write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()]
+            .into_iter()
+            .chain(store::folder(settings))
+            .collect(),
         run: programs(),
     };
     models::extend(&mut confinement, loaded);

@@ -26,7 +26,7 @@ use providers::local::{
 use providers::meter::{CostEntry, CostLedger, LedgerError, SpendLimit, SpendLimits};
 use providers::mistral::Mistral;
 use providers::openai::OpenAi;
-use providers::{EmbedModel, PreferredTranscriber, ProviderProbe, ProviderReach};
+use providers::{PreferredTranscriber, ProviderProbe, ProviderReach};
 use secrecy::SecretString;
 
 use crate::capabilities::Assignment;
@@ -34,6 +34,7 @@ use crate::config::keys::{Key, KeySpec};
 use crate::config::settings::{Models, ProviderChoice};
 use crate::config::{Loaded, Settings};
 use crate::exit::Exit;
+use crate::former_embedding::{self, VectorMaker};
 use crate::print::services;
 use crate::secrets::Secret;
 
@@ -47,8 +48,7 @@ pub(super) fn providers(loaded: &Loaded) -> Result<Providers, Exit> {
     let found = &loaded.capabilities;
     let embedding = maker.embedding(&found.embed)?;
     Ok(Providers {
-        // The table is in every binary: its vectors answer until those of a provider are complete.
-        former_embedding: embedding.remote().map(|_| TableEmbedder.into()).into_iter().collect(),
+        former_embedding: maker.former_embedding(&embedding)?,
         embedding,
         recognizer: maker.recognizer(&found.ocr)?,
         transcriber: maker.transcriber(&found.stt)?.map(|made| maker.preferred(made, &found.stt)),
@@ -96,33 +96,44 @@ impl<'a> ProviderMaker<'a> {
     }
 
     fn embedding(&self, assignment: &Assignment) -> Result<EmbeddingProvider, Exit> {
-        let remote: Arc<dyn Embedder> = match assignment.usable() {
-            ProviderChoice::Mistral => {
-                let mistral = &self.models.mistral;
-                let model = |name: &String| {
-                    EmbedModel::new(name, EmbedModel::known_dimensions(name).unwrap_or_default())
-                };
-                self.mistral(assignment)?
-                    .embedder(model(&mistral.embed_text_model), model(&mistral.embed_code_model))
-            }
-            ProviderChoice::Openai => {
-                let openai = &self.models.openai;
-                let known = EmbedModel::known_dimensions(&openai.embed_model);
-                let dimensions = openai.embed_dimensions.or(known).unwrap_or_default();
-                let model = EmbedModel {
-                    // Another length than the model's own has to be asked for.
-                    is_chosen: known.is_some_and(|known| known != dimensions),
-                    ..EmbedModel::new(&openai.embed_model, dimensions)
-                };
-                self.openai(assignment)?.embedder(model.clone(), model)
-            }
-            ProviderChoice::Command => {
-                let dimensions = self.models.command.embed_dimensions.unwrap_or_default();
-                self.command(&self.models.command.embed)?.embedder(dimensions)
-            }
-            _ => return Ok(EmbeddingProvider::from(TableEmbedder)),
-        };
-        Ok(EmbeddingProvider::Remote(remote))
+        if let Some(made_by) = VectorMaker::of(assignment.usable(), self.models) {
+            return Ok(EmbeddingProvider::Remote(self.embedder(assignment, &made_by)?));
+        }
+        if assignment.usable() == ProviderChoice::Command {
+            let dimensions = self.models.command.embed_dimensions.unwrap_or_default();
+            let program = self.command(&self.models.command.embed)?;
+            return Ok(EmbeddingProvider::Remote(program.embedder(dimensions)));
+        }
+        Ok(EmbeddingProvider::from(TableEmbedder))
+    }
+
+    /// Who may have made the vectors that are there.
+    fn former_embedding(&self, present: &EmbeddingProvider) -> Result<Vec<EmbeddingProvider>, Exit> {
+        if present.remote().is_none() {
+            return Ok(Vec::new());
+        }
+        let found = &self.loaded.capabilities;
+        if let Some(maker) = VectorMaker::of(found.embed.usable(), self.models) {
+            let settings = &self.loaded.settings;
+            state_dir::claim(&settings.root, &settings.state_dir)?;
+            let former: Vec<VectorMaker> =
+                found.former_embed.iter().map(|former| former.maker.clone()).collect();
+            former_embedding::remember(&settings.state_dir, &maker, &former);
+        }
+        let services = found
+            .former_embed
+            .iter()
+            .map(|former| Ok(EmbeddingProvider::Remote(self.embedder(&former.assignment, &former.maker)?)));
+        // The table is in every binary.
+        services.chain([Ok(TableEmbedder.into())]).collect()
+    }
+
+    fn embedder(&self, assignment: &Assignment, made_by: &VectorMaker) -> Result<Arc<dyn Embedder>, Exit> {
+        let [text, code] = made_by.models();
+        Ok(match made_by.provider() {
+            ProviderChoice::Openai => self.openai(assignment)?.embedder(text, code),
+            _ => self.mistral(assignment)?.embedder(text, code),
+        })
     }
 
     fn chat(&self, assignment: &Assignment) -> Result<Option<Arc<dyn ChatModel>>, Exit> {
@@ -391,7 +402,7 @@ fn create_private(folder: &Path) -> std::io::Result<()> {
 }
 
 fn key(assignment: &Assignment) -> Option<SecretString> {
-    assignment.secret.as_ref().map(|secret: &Secret| SecretString::from(secret.expose().to_owned()))
+    assignment.secret.as_ref().map(Secret::shared)
 }
 
 fn wrong_address(key: Key, error: &AddressError) -> Exit {
@@ -403,7 +414,8 @@ pub(super) fn extend(confinement: &mut Confinement, loaded: &Loaded) {
     let variable = |name: &str| loaded.environment.get(name).map(|variable| OsString::from(variable.value));
     let found = &loaded.capabilities;
     let machine = &found.machine;
-    for assignment in found.all() {
+    let former = found.former_embed.iter().map(|former| &former.assignment);
+    for assignment in found.all().into_iter().chain(former) {
         let provider = assignment.usable();
         if let Some(url) = services::base_url(loaded, provider) {
             let host = services::host(url);

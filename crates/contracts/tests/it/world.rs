@@ -5,32 +5,11 @@ use std::sync::Arc;
 use contracts::repo::{RepoConfig, RepoLimits};
 use contracts::smart::{MinuteLimits, SmartConfig};
 use contracts::{CallContext, Contract, Registry, Services, ToolNames, ToolResult, ToolService};
-use engine::{
-    AnswerSettings, Engine, EngineConfig, FileView, InProcess, IngestRules, ModelNames, SystemClock, Weights,
-    Workspace,
-};
-use model::{Caller, IndexKind, IndexMode, LocalEmbedder, Providers};
+use engine::{Engine, EngineConfig, FileView, Workspace};
+use model::{Caller, IndexMode, Providers};
 use serde_json::Value;
-use testkit::Folder;
+use testkit::{Folder, NoMeaning};
 use tokio_util::sync::CancellationToken;
-
-/// Sees no meaning in any text, so that words alone decide what is found.
-#[derive(Debug)]
-pub(crate) struct NoMeaning;
-
-impl LocalEmbedder for NoMeaning {
-    fn model(&self, _: IndexKind) -> &str {
-        "none"
-    }
-
-    fn dimensions(&self, _: IndexKind) -> usize {
-        8
-    }
-
-    fn embed(&self, _: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
-        vec![vec![0.0; 8]; texts.len()]
-    }
-}
 
 pub(crate) fn without_providers() -> Providers {
     Providers::only(NoMeaning.into())
@@ -38,28 +17,7 @@ pub(crate) fn without_providers() -> Providers {
 
 /// All tools over an indexed folder.
 pub(crate) fn registry(folder: &Folder, providers: Providers) -> Registry {
-    let name = String::new;
-    let config = EngineConfig {
-        root: folder.path().to_owned(),
-        state_dir: folder.state(),
-        rules: IngestRules { archives: None, ..IngestRules::default() },
-        watch: false,
-        threads: 1,
-        reader: Arc::new(InProcess::default()),
-        oversample: 5,
-        weights: Weights::default(),
-        answers: AnswerSettings::default(),
-        models: ModelNames {
-            embed_text: name(),
-            embed_code: name(),
-            ocr: name(),
-            stt_provider: name(),
-            stt_model: name(),
-            chat: name(),
-        },
-        clock: Arc::new(SystemClock),
-        read_only: false,
-    };
+    let config = EngineConfig::minimal(folder.path(), &folder.state());
     let engine = Engine::open(config, providers).unwrap_or_else(|error| panic!("{error}"));
     engine.index_now(IndexMode::Incremental, Arc::new(|_| {})).unwrap_or_else(|error| panic!("{error}"));
     let redactor = Arc::clone(engine.redactor());
@@ -84,6 +42,7 @@ pub(crate) fn registry(folder: &Folder, providers: Providers) -> Registry {
             redactor,
         },
         k_default: 10,
+        files: None,
     };
     let contracts = [Contract::DIR2MCP, Contract::REPO, Contract::SMART];
     Registry::new(&services, &contracts, ToolNames::Dotted).unwrap_or_else(|error| panic!("{error}"))

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use engine::{AnswerSettings, AskAnswer, AskRequest, Call, Engine, EngineConfig, OpenRequest, OpenSelection};
 use model::{ChatModel, ErrorCode, ProviderErrorKind, Providers, Reranker, Span};
-use testkit::{ChatStep, Folder, ScriptedChat, ScriptedReranker};
+use testkit::{ChatStep, Folder, NoMeaning, ScriptedChat, ScriptedReranker};
 
-use crate::world::{NoMeaning, config, index, query, search};
+use crate::world::{config, index, query, search};
 
 const NOT_IN_SOURCES: &str = "(not in the sources)";
 

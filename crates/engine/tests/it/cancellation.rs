@@ -12,10 +12,10 @@ use extract::picture::PagePicture;
 use extract::{Extraction, Format};
 use ingest::Archive;
 use model::{Caller, EmbeddingProvider, ErrorCode, IndexKind, LocalEmbedder, Providers, SkipReason};
-use testkit::Folder;
+use testkit::{Folder, NoMeaning};
 use tokio::runtime::Runtime;
 
-use crate::world::{Gate, GateKeeper, NoMeaning, config, index, open, query};
+use crate::world::{Gate, GateKeeper, config, index, open, query};
 
 /// Holds a question at the gate, and counts what is embedded later: a search compares the names of files with the question
 /// when its candidates are known.

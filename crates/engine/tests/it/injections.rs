@@ -5,9 +5,9 @@ use std::sync::Arc;
 use engine::{AnswerSettings, AskAnswer, AskRequest, Call, Engine, EngineConfig, ListRequest};
 use model::{ChatModel, ChatRequest, Providers};
 use testkit::injections::{INJECTIONS, lay_out, question};
-use testkit::{Folder, ScriptedChat};
+use testkit::{Folder, NoMeaning, ScriptedChat};
 
-use crate::world::{NoMeaning, config, index, query};
+use crate::world::{config, index, query};
 
 fn engine(folder: &Folder, chat: &Arc<ScriptedChat>) -> Engine {
     let config =

@@ -7,9 +7,9 @@ use engine::{
 };
 use model::{ErrorCode, Failure, Hit, IndexMode, ProviderErrorKind, Providers, RepType, Span};
 use testkit::build::drawn_pages;
-use testkit::{Folder, ReadStep, ScriptedRecognizer, ScriptedTranscriber, picture, recording};
+use testkit::{Folder, NoMeaning, ReadStep, ScriptedRecognizer, ScriptedTranscriber, picture, recording};
 
-use crate::world::{NoMeaning, config, index, quiet, search};
+use crate::world::{config, index, quiet, search};
 
 /// A photo, a scan of three pages, and a recording of a minute.
 fn folder() -> Folder {

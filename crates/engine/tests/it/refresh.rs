@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use engine::{Call, Engine, FileView, FolderRequest, IndexedFolder, Priority, Refreshed, Workspace};
 use model::{ErrorCode, IndexKind, LocalEmbedder, Providers};
-use testkit::Folder;
+use testkit::{Folder, NoMeaning};
 
-use crate::world::{Gate, NoMeaning, config, found, open};
+use crate::world::{Gate, config, found, open};
 
 fn view() -> Arc<FileView> {
     Arc::new(FileView::new(vec![".md".into()], vec![], (1 << 20, 4 << 20), true).unwrap())

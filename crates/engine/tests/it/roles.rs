@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use engine::{Engine, EngineEvent, IndexingOutcome};
 use model::IndexMode;
-use testkit::Folder;
+use testkit::{Folder, NoMeaning};
 
-use crate::world::{NoMeaning, config, found, index, open, quiet};
+use crate::world::{config, found, index, open, quiet};
 
 #[tokio::test]
 async fn the_second_engine_reads_what_the_first_one_writes() {

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use engine::{Engine, EngineConfig, EngineEvent, EventSink};
 use model::{IndexMode, Progress};
-use testkit::Folder;
+use testkit::{Folder, NoMeaning};
 
-use crate::world::{NOON, NoMeaning, config, found};
+use crate::world::{NOON, config, found};
 
 /// Progress reports as they come.
 fn reports() -> (EventSink, Receiver<Progress>) {

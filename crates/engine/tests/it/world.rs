@@ -6,10 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::{
-    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ModelNames, SearchResults, Weights,
-};
-use model::{Failure, Filter, IndexChoice, IndexKind, IndexMode, LocalEmbedder, Providers, Query, WallClock};
+use engine::{Call, Engine, EngineConfig, EventSink, SearchResults};
+use model::{Failure, Filter, IndexChoice, IndexMode, Providers, Query, WallClock};
+use testkit::NoMeaning;
 
 /// Noon of the first of March 2026.
 pub(crate) const NOON: u64 = 1_772_366_400;
@@ -25,28 +24,7 @@ impl WallClock for StillClock {
 }
 
 pub(crate) fn config(root: &Path, state: &Path) -> EngineConfig {
-    let name = String::new;
-    EngineConfig {
-        root: root.to_owned(),
-        state_dir: state.to_owned(),
-        rules: IngestRules { archives: None, ..IngestRules::default() },
-        watch: false,
-        threads: 1,
-        reader: Arc::new(InProcess::default()),
-        oversample: 5,
-        weights: Weights::default(),
-        answers: engine::AnswerSettings::default(),
-        models: ModelNames {
-            embed_text: name(),
-            embed_code: name(),
-            ocr: name(),
-            stt_provider: name(),
-            stt_model: name(),
-            chat: name(),
-        },
-        clock: Arc::new(StillClock),
-        read_only: false,
-    }
+    EngineConfig { clock: Arc::new(StillClock), ..EngineConfig::minimal(root, state) }
 }
 
 pub(crate) fn open(root: &Path, state: &Path) -> Engine {
@@ -77,24 +55,6 @@ pub(crate) async fn found(engine: &Engine, text: &str) -> Vec<String> {
     paths.sort();
     paths.dedup();
     paths
-}
-
-/// Sees no meaning in any text, so that words alone decide what is found.
-#[derive(Debug)]
-pub(crate) struct NoMeaning;
-
-impl LocalEmbedder for NoMeaning {
-    fn model(&self, _: IndexKind) -> &str {
-        "none"
-    }
-
-    fn dimensions(&self, _: IndexKind) -> usize {
-        8
-    }
-
-    fn embed(&self, _: IndexKind, texts: &[&str]) -> Vec<Vec<f32>> {
-        vec![vec![0.0; 8]; texts.len()]
-    }
 }
 
 /// A place in the work where a test can hold it: the first to arrive says so and waits, all are counted.

@@ -3,6 +3,7 @@
 
 mod birth;
 mod bought;
+mod chunks;
 mod document;
 mod embeddings;
 mod extras;
@@ -10,6 +11,7 @@ mod outlines;
 mod produced;
 mod read;
 mod reason;
+mod replay;
 mod schema;
 mod sealed;
 mod text;
@@ -29,11 +31,12 @@ use crate::error::IndexError;
 
 pub(crate) use birth::{DAMAGED, remove_companions, set_aside, sync};
 pub use bought::{BoughtKind, BoughtPart};
+pub use chunks::StoredChunk;
 pub(crate) use embeddings::StoredVector;
 pub use embeddings::{NewVector, PendingChunk};
 pub use outlines::Unoutlined;
-pub(crate) use read::ReplayRow;
-pub use read::{Counts, DocumentRow, StoredChunk};
+pub use read::{Counts, DocumentRow};
+pub(crate) use replay::ReplayRow;
 pub(crate) use text::Unpacker;
 pub(crate) use write::{Added, Outcome};
 

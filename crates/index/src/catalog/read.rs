@@ -1,19 +1,14 @@
-//! Reading from the catalog: listings, counts, the chunks behind hits, and what changed since a generation.
+//! Reading documents from the catalog: single ones, listings and counts.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 
-use model::{
-    ChunkId, ContentHash, DocId, DocStatus, DocType, Document, Generation, Heading, IndexKind, Pointer,
-    RepType, SourceType, Span,
-};
+use model::{ContentHash, DocId, DocStatus, DocType, Document, Generation, RepType, SourceType};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Catalog, ROOT_ID, Reader, Unpacker, extras, kind_of, reason};
+use super::{Catalog, ROOT_ID, reason};
 use crate::batch::KnownDocument;
 use crate::error::IndexError;
-use crate::ids::IdSet;
 
 /// A live row of `documents`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,52 +50,6 @@ pub struct Counts {
     /// Documents in which something is still unread.
     pub unread: u64,
 }
-
-/// A live chunk with all that a hit shows of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredChunk {
-    pub id: ChunkId,
-    pub rel_path: String,
-    pub doc_type: DocType,
-    pub rep_type: RepType,
-    pub ordinal: u32,
-    pub span: Span,
-    /// The place as people say it, where lines do not.
-    pub pointer: Option<Pointer>,
-    /// What stands above its first line.
-    pub heading: Heading,
-    pub kind: IndexKind,
-    /// The first 128 bits of the text's hash.
-    pub text_hash: [u8; 16],
-    pub text: String,
-}
-
-/// That a chunk changed, and where it lives now: in one of the two kinds, or nowhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChunkChange {
-    pub(crate) id: ChunkId,
-    pub(crate) now: Option<IndexKind>,
-    pub(crate) generation: u64,
-}
-
-/// A live chunk with all that the derived indices need of it.
-pub(crate) struct ReplayRow {
-    pub(crate) id: ChunkId,
-    pub(crate) doc_id: i64,
-    pub(crate) ordinal: u32,
-    pub(crate) kind: IndexKind,
-    pub(crate) generation: u64,
-    pub(crate) embedded: bool,
-    pub(crate) text_hash: Vec<u8>,
-    pub(crate) path: String,
-    /// The words beside the text by which it is found.
-    pub(crate) beside: String,
-    pub(crate) text: String,
-}
-
-/// Replayed rows are handed over in groups of at most this much text.
-const GROUP_BYTES: usize = 4 << 20;
-const GROUP_ROWS: usize = 4096;
 
 pub(super) fn generations(conn: &Connection) -> rusqlite::Result<(u64, u64)> {
     let mut statement = conn.prepare_cached(
@@ -248,228 +197,6 @@ impl Catalog {
              error, NULL, generation FROM documents"
         }
     }
-
-    /// The live ones among `ids`, in the order asked for. One that is damaged is left out and remembered as
-    /// [`Catalog::damage`]: it must not cost the others.
-    pub(crate) fn chunks(&self, ids: &[ChunkId]) -> Result<Vec<StoredChunk>, IndexError> {
-        self.try_with_reader(|reader| {
-            let Reader { conn, unpacker } = reader;
-            let sqlite = |error| self.error(error);
-            // One look for all: each statement by itself would lock and unlock the log.
-            let look = conn.transaction().map_err(sqlite)?;
-            let mut files = HashMap::new();
-            let mut found = Vec::with_capacity(ids.len());
-            for id in ids {
-                match self.chunk(&look, unpacker, &mut files, *id) {
-                    Ok(chunk) => found.extend(chunk),
-                    Err(IndexError::Corrupt { .. }) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok(found)
-        })
-    }
-
-    /// Whether no chunk before this one belongs to the same place of its document: page, slide, sheet or section.
-    pub(crate) fn begins_its_place(&self, id: ChunkId) -> Result<bool, IndexError> {
-        self.with_reader(|reader| {
-            let mut statement = reader.conn.prepare_cached(
-                "SELECT 1 FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id \
-                 JOIN chunks b ON b.rep_id = c.rep_id AND b.ordinal = c.ordinal - 1 AND b.deleted = 0 \
-                 JOIN spans t ON t.chunk_id = b.chunk_id \
-                 WHERE c.chunk_id = ?1 AND t.extra_json IS s.extra_json",
-            )?;
-            Ok(!statement.exists([id.0])?)
-        })
-    }
-
-    /// The chunks before this one that reach into the same page, time or lines of its document, the nearest first.
-    pub(crate) fn earlier_in_place(&self, id: ChunkId) -> Result<Vec<ChunkId>, IndexError> {
-        self.with_reader(|reader| {
-            let mut statement = reader.conn.prepare_cached(
-                "SELECT b.chunk_id FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id \
-                 JOIN chunks b ON b.rep_id = c.rep_id AND b.ordinal < c.ordinal AND b.deleted = 0 \
-                 JOIN spans t ON t.chunk_id = b.chunk_id \
-                 WHERE c.chunk_id = ?1 AND t.extra_json IS s.extra_json AND t.span_kind = s.span_kind \
-                 AND t.\"end\" >= s.start ORDER BY b.ordinal DESC LIMIT 64",
-            )?;
-            let rows = statement.query_map([id.0], |row| Ok(ChunkId(row.get(0)?)))?;
-            rows.collect()
-        })
-    }
-
-    /// `files` remembers what chunks of the same file have in common.
-    fn chunk(
-        &self,
-        conn: &Connection,
-        unpacker: &mut Unpacker,
-        files: &mut HashMap<i64, Option<ChunkFile>>,
-        id: ChunkId,
-    ) -> Result<Option<StoredChunk>, IndexError> {
-        let sqlite = |error| self.error(error);
-        let mut statement = conn
-            .prepare_cached(
-                "SELECT c.rep_id, c.ordinal, s.span_kind, s.start, s.\"end\", c.index_kind, c.text_hash, c.text, \
-                 s.extra_json FROM chunks c JOIN spans s ON s.chunk_id = c.chunk_id WHERE c.chunk_id = ?1 AND c.deleted = 0",
-            )
-            .map_err(sqlite)?;
-        let mut rows = statement.query([id.0]).map_err(sqlite)?;
-        let Some(row) = rows.next().map_err(sqlite)? else { return Ok(None) };
-        let file = match files.entry(row.get(0).map_err(sqlite)?) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let file = chunk_file(conn, *unknown.key()).map_err(sqlite)?;
-                unknown.insert(file)
-            }
-        };
-        let Some(file) = file else { return Ok(None) };
-        let damaged = |detail: String| self.corrupt(detail);
-        let span = Span::from_parts(
-            row.get_ref(2).and_then(|kind| Ok(kind.as_str()?)).map_err(sqlite)?,
-            row.get(3).map_err(sqlite)?,
-            row.get(4).map_err(sqlite)?,
-        );
-        let packed = row.get_ref(7).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
-        let text = unpacker.unpack(conn, packed).map_err(&damaged)?;
-        let extra = row.get_ref(8).and_then(|extra| Ok(extra.as_str_or_null()?)).map_err(sqlite)?;
-        let (pointer, heading) = extras::read(extra);
-        let mut text_hash = [0; 16];
-        let hash = row.get_ref(6).and_then(|hash| Ok(hash.as_blob()?)).map_err(sqlite)?;
-        if hash.len() == text_hash.len() {
-            text_hash.copy_from_slice(hash);
-        }
-        Ok(Some(StoredChunk {
-            id,
-            rel_path: file.path.clone(),
-            doc_type: file.doc_type,
-            rep_type: file.rep_type,
-            ordinal: row.get(1).map_err(sqlite)?,
-            span: span.ok_or_else(|| damaged(format!("chunk {id} has no valid span")))?,
-            kind: row.get_ref(5).and_then(|kind| Ok(kind_of(kind.as_str()?))).map_err(sqlite)?,
-            text_hash,
-            pointer,
-            heading,
-            text,
-        }))
-    }
-
-    /// Every chunk that changed after a generation.
-    pub(crate) fn changes(&self, after: u64) -> Result<Vec<ChunkChange>, IndexError> {
-        self.with_reader(|reader| {
-            let mut statement = reader.conn.prepare_cached(
-                "SELECT chunk_id, index_kind, deleted, generation FROM chunks WHERE generation > ?1",
-            )?;
-            let rows = statement.query_map([after as i64], |row| {
-                let kind = kind_of(row.get_ref(1)?.as_str()?);
-                let deleted: bool = row.get(2)?;
-                Ok(ChunkChange {
-                    id: ChunkId(row.get(0)?),
-                    now: (!deleted).then_some(kind),
-                    generation: row.get::<_, i64>(3)? as u64,
-                })
-            })?;
-            rows.collect()
-        })
-    }
-
-    /// The ids of all tombstoned chunks.
-    pub(crate) fn dead_chunks(&self) -> Result<IdSet, IndexError> {
-        self.with_reader(|reader| {
-            let mut statement =
-                reader.conn.prepare_cached("SELECT chunk_id FROM chunks WHERE deleted = 1")?;
-            let rows = statement.query_map([], |row| row.get(0))?;
-            rows.collect()
-        })
-    }
-
-    /// How many chunks changed after a generation, tombstones included.
-    pub(crate) fn changed_since(&self, after: u64) -> Result<u64, IndexError> {
-        self.with_reader(|reader| {
-            reader
-                .conn
-                .prepare_cached("SELECT count(*) FROM chunks WHERE generation > ?1")?
-                .query_row([after as i64], |row| row.get::<_, i64>(0))
-                .map(|count| count as u64)
-        })
-    }
-
-    /// Hands every live chunk that changed after a generation to `take`, in groups.
-    pub(crate) fn replay(
-        &self,
-        after: u64,
-        mut take: impl FnMut(&[ReplayRow]) -> Result<(), IndexError>,
-    ) -> Result<(), IndexError> {
-        self.try_with_reader(|reader| {
-            let Reader { conn, unpacker } = reader;
-            let sqlite = |error| self.error(error);
-            let mut statement = conn
-                .prepare_cached(
-                    "SELECT c.chunk_id, d.doc_id, c.ordinal, c.index_kind, c.generation, c.embedding_status, \
-                     c.text_hash, d.rel_path, c.text, s.extra_json \
-                     FROM chunks c JOIN representations r ON r.rep_id = c.rep_id \
-                     JOIN spans s ON s.chunk_id = c.chunk_id \
-                     JOIN documents d ON d.doc_id = r.doc_id \
-                     WHERE c.generation > ?1 AND c.deleted = 0",
-                )
-                .map_err(sqlite)?;
-            let mut rows = statement.query([after as i64]).map_err(sqlite)?;
-            let mut group = Vec::new();
-            let mut bytes = 0;
-            while let Some(row) = rows.next().map_err(sqlite)? {
-                let packed = row.get_ref(8).and_then(|text| Ok(text.as_blob()?)).map_err(sqlite)?;
-                let text = unpacker.unpack(conn, packed).map_err(|detail| self.corrupt(detail))?;
-                bytes += text.len();
-                group.push(replay_row(row, text).map_err(sqlite)?);
-                if bytes >= GROUP_BYTES || group.len() >= GROUP_ROWS {
-                    take(&group)?;
-                    group.clear();
-                    bytes = 0;
-                }
-            }
-            if group.is_empty() { Ok(()) } else { take(&group) }
-        })
-    }
-
-    /// Calls `take` with `doc_id`, path and type of every document that changed after a generation.
-    pub(crate) fn document_names(
-        &self,
-        after: u64,
-        mut take: impl FnMut(i64, &str, DocType),
-    ) -> Result<(), IndexError> {
-        self.with_reader(|reader| {
-            let mut statement = reader
-                .conn
-                .prepare_cached("SELECT doc_id, rel_path, doc_type FROM documents WHERE generation > ?1")?;
-            let mut rows = statement.query([after as i64])?;
-            while let Some(row) = rows.next()? {
-                let doc_type = named(row, 2, DocType::parse, DocType::BinaryIgnored)?;
-                take(row.get(0)?, row.get_ref(1)?.as_str()?, doc_type);
-            }
-            Ok(())
-        })
-    }
-}
-
-/// What the chunks of a representation have in common; none where its document is gone.
-struct ChunkFile {
-    path: String,
-    doc_type: DocType,
-    rep_type: RepType,
-}
-
-fn chunk_file(conn: &Connection, rep_id: i64) -> rusqlite::Result<Option<ChunkFile>> {
-    conn.prepare_cached(
-        "SELECT d.rel_path, d.doc_type, r.rep_type FROM representations r \
-         JOIN documents d ON d.doc_id = r.doc_id WHERE r.rep_id = ?1 AND d.deleted = 0",
-    )?
-    .query_row([rep_id], |row| {
-        Ok(ChunkFile {
-            path: row.get(0)?,
-            doc_type: named(row, 1, DocType::parse, DocType::BinaryIgnored)?,
-            rep_type: named(row, 2, RepType::parse, RepType::RawText)?,
-        })
-    })
-    .optional()
 }
 
 const KNOWN_COLUMNS: &str =
@@ -508,25 +235,13 @@ pub(super) fn document_row(row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
     })
 }
 
-fn replay_row(row: &Row<'_>, text: String) -> rusqlite::Result<ReplayRow> {
-    let (_, heading) = extras::read(row.get_ref(9)?.as_str_or_null()?);
-    let kind = kind_of(row.get_ref(3)?.as_str()?);
-    Ok(ReplayRow {
-        id: ChunkId(row.get(0)?),
-        doc_id: row.get(1)?,
-        ordinal: row.get(2)?,
-        kind,
-        generation: row.get::<_, i64>(4)? as u64,
-        embedded: row.get_ref(5)?.as_str()? == "ok",
-        text_hash: row.get(6)?,
-        path: row.get(7)?,
-        beside: heading.words_beside(kind, &text),
-        text,
-    })
-}
-
 /// A stored name as its value; one that this version does not know becomes `unknown`.
-fn named<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>, unknown: T) -> rusqlite::Result<T> {
+pub(super) fn named<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: fn(&str) -> Option<T>,
+    unknown: T,
+) -> rusqlite::Result<T> {
     Ok(parse(row.get_ref(column)?.as_str()?).unwrap_or(unknown))
 }
 

@@ -118,7 +118,7 @@ impl Derived {
                 0
             }
         };
-        if !self.open_writer() {
+        if !self.lexical.has_writer() {
             return Err(self.lexical.failure());
         }
         Ok(Some(from))

@@ -3,6 +3,7 @@
 
 mod catch_up;
 mod former;
+mod lexical_side;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use crate::batch::{Batch, DocChange};
 use crate::catalog::{Added, Catalog, Outcome, StoredVector};
 use crate::error::IndexError;
 use crate::feed::{Item, Want, Work, work};
-use crate::lexical::{self, Lexical, LexicalView, LexicalWriter, NewDoc, Slot, Verify, kind_index};
+use crate::lexical::{self, LexicalView, NewDoc, Slot, Verify, kind_index};
 use crate::vector::{self, Damage, Expected, PendingRow, VectorView, VectorWriter};
 
 use self::former::FormerVectors;
+use self::lexical_side::LexicalSide;
 
 /// Threads that build segments and vectors. Each holds a segment of some 24 MB.
 const THREADS: usize = 2;
@@ -85,18 +87,6 @@ pub(crate) struct Derived {
     retired: bool,
 }
 
-struct LexicalSide {
-    dir: PathBuf,
-    opened: Option<Lexical>,
-    /// Opened by the first change: a server that only answers needs no writer's threads.
-    writer: Option<LexicalWriter>,
-    view: LexicalView,
-    dirty: bool,
-    state: State,
-    /// Why it fell behind, if writing failed.
-    failure: Option<IndexError>,
-}
-
 struct VectorSide {
     kind: IndexKind,
     writer: VectorWriter,
@@ -127,15 +117,7 @@ impl Derived {
             state: State::Behind,
             former: None,
         });
-        let lexical = LexicalSide {
-            dir: dir.join(lexical::DIR_NAME),
-            opened: None,
-            writer: None,
-            view: LexicalView::default(),
-            dirty: false,
-            state: State::Behind,
-            failure: None,
-        };
+        let lexical = LexicalSide::new(dir.join(lexical::DIR_NAME));
         let mut derived = Derived {
             dir: dir.to_owned(),
             catalog,
@@ -147,7 +129,7 @@ impl Derived {
         };
         let is_new = derived.catalog.content_generation() == 0;
         let purged = derived.purged_generation()?;
-        derived.open_lexical(is_new, purged)?;
+        derived.lexical.open(&derived.catalog, corpus, is_new, purged)?;
         let dead = derived.catalog.dead_chunks()?;
         for side in &mut derived.vectors {
             let small = std::fs::metadata(side.writer.path()).is_ok_and(|file| file.len() <= VERIFY_AT_OPEN);
@@ -198,7 +180,7 @@ impl Derived {
             return 0;
         }
         let generation = outcome.generation;
-        let to_lexical = self.lexical.state == State::Current && self.open_writer();
+        let to_lexical = self.lexical.state == State::Current && self.lexical.has_writer();
         if to_lexical && let Some(writer) = &mut self.lexical.writer {
             let replaced = outcome.added.iter().filter(|added| added.replaces).map(|added| added.id);
             for id in outcome.removed.iter().map(|(id, _)| *id).chain(replaced) {
@@ -274,7 +256,7 @@ impl Derived {
         let report = self.catch_up(progress)?;
         let generation = self.catalog.generation();
         let mut failed = None;
-        if let Err(error) = self.commit_lexical(generation) {
+        if let Err(error) = self.lexical.commit(generation, self.catalog.content_generation()) {
             self.lexical.fail(error);
             failed = self.lexical.failure.take();
         }
@@ -362,68 +344,6 @@ impl Derived {
         Ok(())
     }
 
-    fn open_lexical(&mut self, is_new: bool, purged: u64) -> Result<(), IndexError> {
-        let side = &mut self.lexical;
-        if !Lexical::exists(&side.dir) {
-            if is_new {
-                side.opened = Some(Lexical::create(&side.dir, &self.corpus)?);
-                side.state = State::Current;
-            } else {
-                side.state = State::Broken("it is missing".to_owned());
-            }
-            return Ok(());
-        }
-        let loaded = Lexical::open(&side.dir, &self.corpus).and_then(|opened| {
-            let view = LexicalView::load(&opened, None, Verify::UpTo(VERIFY_AT_OPEN))?;
-            Ok((opened, view))
-        });
-        match loaded {
-            Ok((opened, view)) => {
-                side.state = judge(&self.catalog, view.generation, purged);
-                side.opened = Some(opened);
-                side.view = view;
-            }
-            Err(error) => side.state = State::Broken(error.to_string()),
-        }
-        Ok(())
-    }
-
-    /// True if there is a writer for the lexical index now; else it falls behind.
-    fn open_writer(&mut self) -> bool {
-        if self.lexical.writer.is_none() {
-            let opened = match &self.lexical.opened {
-                Some(opened) => LexicalWriter::open(opened, THREADS),
-                None => Err(IndexError::Lexical { detail: "it is not open".to_owned() }),
-            };
-            match opened {
-                Ok(writer) => self.lexical.writer = Some(writer),
-                Err(error) => self.lexical.fail(error),
-            }
-        }
-        self.lexical.writer.is_some()
-    }
-
-    fn commit_lexical(&mut self, generation: u64) -> Result<(), IndexError> {
-        let side = &mut self.lexical;
-        if side.dirty || side.view.generation < self.catalog.content_generation() {
-            if side.writer.is_none() {
-                let opened = side
-                    .opened
-                    .as_ref()
-                    .ok_or(IndexError::Lexical { detail: "it is not open".to_owned() })?;
-                side.writer = Some(LexicalWriter::open(opened, THREADS)?);
-            }
-            if let Some(writer) = &mut side.writer {
-                writer.commit(generation)?;
-            }
-            side.dirty = false;
-        }
-        if let Some(opened) = &side.opened {
-            side.view = LexicalView::load(opened, Some(&side.view), Verify::Nothing)?;
-        }
-        Ok(())
-    }
-
     /// Indexes and embeds, on several threads where it is worth it. Returns how many vectors were made or found again.
     fn feed(&mut self, items: &[Item<'_>]) -> u64 {
         let bytes: usize = items.iter().map(|item| item.doc.text.len()).sum();
@@ -473,19 +393,6 @@ impl Derived {
 
     fn purged_generation(&self) -> Result<u64, IndexError> {
         Ok(self.catalog.setting("purged_generation")?.and_then(|value| value.parse().ok()).unwrap_or(0))
-    }
-}
-
-impl LexicalSide {
-    fn fail(&mut self, error: IndexError) {
-        tracing::warn!(%error, "the lexical index fell behind");
-        self.writer = None;
-        self.state = State::Behind;
-        self.failure = Some(error);
-    }
-
-    fn failure(&mut self) -> IndexError {
-        self.failure.take().unwrap_or(IndexError::Lexical { detail: "it cannot be written".to_owned() })
     }
 }
 

@@ -90,11 +90,14 @@ fn another_index_takes_over_what_is_kept() {
     keep(&index, "one", &[part("m", 1, "first"), part("m", 2, "second")]);
     let other = State::new();
     let rebuilt = other.writer();
-    let last = rebuilt.adopt_parts(&index, 0).unwrap();
+    let last = rebuilt.adopt_parts(&index, 0, &[]).unwrap();
     assert_eq!(kept(&rebuilt, "one"), kept(&index, "one"));
     keep(&index, "one", &[part("m", 3, "third")]);
-    assert!(rebuilt.adopt_parts(&index, last).unwrap() > last);
+    assert!(rebuilt.adopt_parts(&index, last, &[]).unwrap() > last);
     assert_eq!(kept(&rebuilt, "one").len(), 3);
+    let unread = State::new();
+    unread.writer().adopt_parts(&index, 0, &[Capability::Ocr]).unwrap();
+    assert_eq!(kept(&unread.writer(), "one"), [], "it is to be read again");
     index.retire();
     let late = index.keep_parts("a.png", &hash("one"), OCR, &[part("m", 4, "late")]);
     assert!(matches!(late, Err(IndexError::ReadOnly)));

@@ -1,11 +1,11 @@
 //! The embedding worker: buys vectors for the chunks that wait for one, while words can already be searched.
 //!
 //! ```text
-//! index::pending_chunks ─▶ requests (as many and as large as the embedder allows) ─▶ index::store_vectors ─▶ publish
+//! index::pending_chunks ─▶ requests (a batch of the embedder, divided) ─▶ index::store_vectors ─▶ publish
 //! ```
 //!
-//! Every answer is stored at once, under the model and the hash of the text: a kill costs the requests under way and
-//! nothing that was stored. A text that occurs several times is sent once.
+//! Every answer is stored at once, under the model and the hash of the text, and the requests under way hold no more than
+//! one batch together: that is what a kill costs, and nothing that was stored. A text that occurs several times is sent once.
 
 #[cfg(test)]
 mod tests;
@@ -106,7 +106,7 @@ impl Worker<'_> {
         let mut under_way = FuturesUnordered::new();
         let mut found_any = false;
         loop {
-            while self.report.stopped.is_none() && under_way.len() < self.limits.requests.max(1) {
+            while self.report.stopped.is_none() && under_way.len() < self.limits.requests_at_once() {
                 let Next { texts, known } = queue.next().await?;
                 if texts.is_empty() && known.is_empty() {
                     break;
@@ -180,7 +180,7 @@ impl Queue {
 
     async fn next(&mut self) -> Result<Next, IndexError> {
         let mut next = Next { texts: Vec::new(), known: Vec::new() };
-        let (most_texts, mut bytes) = (self.limits.texts.max(1), 0);
+        let (most_texts, mut bytes) = (self.limits.texts_of_a_request(), 0);
         while next.texts.len() < most_texts && next.known.len() < KNOWN_TOGETHER {
             if self.ahead.is_empty() {
                 self.read_ahead().await?;
@@ -204,7 +204,7 @@ impl Queue {
 
     async fn read_ahead(&mut self) -> Result<(), IndexError> {
         let (index, kind, after) = (Arc::clone(&self.index), self.kind, self.after);
-        let limit = self.limits.texts.max(1) * self.limits.requests.max(1);
+        let limit = self.limits.texts.max(1);
         let read = blocking(move || index.pending_chunks(kind, after, limit)).await?;
         self.after = read.last().map_or(self.after, |chunk| chunk.id);
         self.ahead = read.into();

@@ -154,7 +154,7 @@ async fn words_are_found_while_vectors_are_pending() {
 
 #[tokio::test(start_paused = true)]
 async fn a_text_is_sent_once_and_limits_are_kept() {
-    let embedder = ScriptedEmbedder::new("m").with_limits(limits(2, 2)).shared();
+    let embedder = ScriptedEmbedder::new("m").with_limits(limits(4, 2)).shared();
     let corpus = Corpus::new(&embedder, FILES);
     assert_eq!(corpus.embed(&embedder).await.embedded, 7);
     // The text index has each text once; the code index is another, but the model is the same.

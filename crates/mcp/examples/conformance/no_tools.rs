@@ -1,6 +1,6 @@
 //! The tools of a server that is asked about everything but tools.
 
-use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
+use contracts::{CallContext, CallRefused, ToolInfo, ToolResult, ToolService};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -18,8 +18,8 @@ impl ToolService for NoTools {
         name: &str,
         _: Option<Map<String, Value>>,
         _: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
-        std::future::ready(Err(UnknownTool(name.to_owned()))).boxed()
+    ) -> BoxFuture<'_, Result<ToolResult, CallRefused>> {
+        std::future::ready(Err(CallRefused::UnknownTool(name.to_owned()))).boxed()
     }
 
     fn has(&self, _: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
+use contracts::{CallContext, CallRefused, ToolInfo, ToolResult, ToolService};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -44,7 +44,7 @@ impl ToolService for Stub {
         name: &str,
         arguments: Option<Map<String, Value>>,
         context: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
+    ) -> BoxFuture<'_, Result<ToolResult, CallRefused>> {
         let name = name.to_owned();
         async move {
             match name.as_str() {
@@ -73,7 +73,7 @@ impl ToolService for Stub {
                 }
                 "stub.panic" => panic!("a tool that panics"),
                 "stub.caller" => Ok(ok(json!({ "caller": context.caller.to_string() }))),
-                _ => Err(UnknownTool(name)),
+                _ => Err(CallRefused::UnknownTool(name)),
             }
         }
         .boxed()

@@ -86,12 +86,24 @@ pub enum Purpose {
 /// How much an [`Embedder`] takes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmbedLimits {
-    /// Texts in one request.
+    /// Texts of one batch. Never more are under way at the same time, so that a kill costs one batch at most.
     pub texts: usize,
     /// Bytes of text in one request; a single longer text is sent alone.
     pub bytes: usize,
-    /// Requests under way at the same time.
+    /// Requests that a batch is divided into, which are under way at the same time.
     pub requests: usize,
+}
+
+impl EmbedLimits {
+    /// Texts of one request.
+    pub fn texts_of_a_request(&self) -> usize {
+        (self.texts / self.requests.max(1)).max(1)
+    }
+
+    /// Requests under way at the same time: together they hold no more than a batch.
+    pub fn requests_at_once(&self) -> usize {
+        self.requests.clamp(1, self.texts.max(1))
+    }
 }
 
 /// Who makes the vectors of an index.

@@ -51,9 +51,16 @@ pub struct Usage {
 /// Counts what providers are paid for, and pauses them when the day's limit is reached. Only providers outside this
 /// machine are counted.
 pub trait UsageMeter: Send + Sync {
-    /// Called before a request: an error where a limit of the user's is used up.
-    fn admit(&self, provider: &str, capability: Capability) -> Result<(), ProviderError>;
+    /// Called before a request: sets aside what it will use. An error where that is more than a limit of the user's leaves,
+    /// counting what is set aside for the requests under way.
+    fn reserve(&self, provider: &str, capability: Capability, wanted: Usage) -> Result<(), ProviderError>;
 
-    /// Called after every request that was answered.
+    /// Called when a request has ended, answered or not: what was set aside for it is free again.
+    fn release(&self, wanted: Usage);
+
+    /// Called after every request that was answered, and before its release.
     fn record(&self, provider: &str, model: &str, capability: Capability, used: Usage);
+
+    /// Pages that may still be read today, where there is a limit.
+    fn pages_left(&self) -> Option<u64>;
 }

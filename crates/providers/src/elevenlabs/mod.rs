@@ -67,7 +67,7 @@ struct ElevenLabsTranscriber {
 
 impl ElevenLabsTranscriber {
     async fn transcript(&self, input: TranscribeInput<'_>) -> Result<Transcript, ProviderError> {
-        self.endpoint.admit(Capability::Stt)?;
+        let metered = self.endpoint.admit(Capability::Stt)?;
         let known_ms = sample_duration_ms(input.audio);
         let (bytes, name, media_type) = sound_file(input.audio);
         let granularity = if input.timestamps { "word" } else { "none" };
@@ -93,7 +93,7 @@ impl ElevenLabsTranscriber {
             segments: if segments.is_empty() { without_times(&answer.text) } else { segments },
         };
         let used = Usage { audio_ms: transcript.duration_ms, ..Usage::default() };
-        self.endpoint.record(&self.model, Capability::Stt, used);
+        metered.record(&self.model, used);
         Ok(transcript)
     }
 }

@@ -42,7 +42,7 @@ impl ElevenLabsSpeaker {
         if voice.is_empty() || !voice.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
             return Err(refused(format!("{voice:?} is not the id of a voice")));
         }
-        self.endpoint.admit(Capability::Tts)?;
+        let metered = self.endpoint.admit(Capability::Tts)?;
         let (output_format, is_plain) = match format {
             SpeechFormat::Mp3 => ("mp3_44100_128".to_owned(), false),
             // Plain samples: a finished WAV file needs a larger account.
@@ -52,7 +52,7 @@ impl ElevenLabsSpeaker {
         let call = HttpCall::json(format!("text-to-speech/{voice}"), &body)
             .query("output_format", output_format)
             .within(DEADLINE);
-        let sound = self.endpoint.spoken(call, &self.model, characters).await?;
+        let sound = self.endpoint.spoken(call, metered, &self.model, characters).await?;
         Ok(if is_plain { wav::write(RATE, &sound) } else { sound.into() })
     }
 }

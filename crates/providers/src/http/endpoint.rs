@@ -98,15 +98,27 @@ impl ProviderEndpoint {
         self.shared.key.is_some() && !address.is_https() && !address.is_loopback()
     }
 
-    /// Asks the meter whether the provider may be used.
-    pub(crate) fn admit(&self, capability: Capability) -> Result<(), ProviderError> {
-        self.shared.meter.as_ref().map_or(Ok(()), |meter| meter.admit(&self.shared.provider, capability))
+    /// Asks the meter whether the provider may be used for one call.
+    pub(crate) fn admit(&self, capability: Capability) -> Result<MeteredCall, ProviderError> {
+        self.admit_pages(capability, 0)
     }
 
-    pub(crate) fn record(&self, model: &str, capability: Capability, used: Usage) {
+    /// The same for a call that so many pages are paid for.
+    pub(crate) fn admit_pages(
+        &self,
+        capability: Capability,
+        pages: usize,
+    ) -> Result<MeteredCall, ProviderError> {
+        let wanted = Usage { calls: 1, pages: pages as u64, ..Usage::default() };
         if let Some(meter) = &self.shared.meter {
-            meter.record(&self.shared.provider, model, capability, Usage { calls: 1, ..used });
+            meter.reserve(&self.shared.provider, capability, wanted)?;
         }
+        Ok(MeteredCall { shared: Arc::clone(&self.shared), capability, wanted })
+    }
+
+    /// Pages that the user's limits leave for today.
+    pub(crate) fn pages_left(&self) -> Option<u64> {
+        self.shared.meter.as_ref().and_then(|meter| meter.pages_left())
     }
 
     /// An error of this provider, without its key.
@@ -134,6 +146,7 @@ impl ProviderEndpoint {
     pub(crate) async fn spoken(
         &self,
         call: HttpCall,
+        metered: MeteredCall,
         model: &str,
         characters: usize,
     ) -> Result<Bytes, ProviderError> {
@@ -142,7 +155,7 @@ impl ProviderEndpoint {
             return Err(self.bad_answer("there is no sound in it"));
         }
         let used = Usage { characters: characters as u64, ..Usage::default() };
-        self.record(model, Capability::Tts, used);
+        metered.record(model, used);
         Ok(sound)
     }
 
@@ -180,6 +193,30 @@ impl ProviderEndpoint {
         let result = running.await.unwrap_or_else(|| Err(shutting_down()));
         result.map_err(|kind| self.error(kind))?;
         Ok(false)
+    }
+}
+
+/// Permission for one call that may cost something. What was set aside for it is free again when it ends.
+pub(crate) struct MeteredCall {
+    shared: Arc<EndpointShared>,
+    capability: Capability,
+    wanted: Usage,
+}
+
+impl MeteredCall {
+    /// Writes down what the answered call used.
+    pub(crate) fn record(self, model: &str, used: Usage) {
+        if let Some(meter) = &self.shared.meter {
+            meter.record(&self.shared.provider, model, self.capability, Usage { calls: 1, ..used });
+        }
+    }
+}
+
+impl Drop for MeteredCall {
+    fn drop(&mut self) {
+        if let Some(meter) = &self.shared.meter {
+            meter.release(self.wanted);
+        }
     }
 }
 

@@ -64,6 +64,8 @@ struct LedgerState {
     file: LedgerFile,
     /// What could not be written, so that limits hold on a full disk, too.
     unwritten: BTreeMap<CostKey, Usage>,
+    /// What is set aside for the requests under way.
+    reserved: Usage,
 }
 
 /// Day, provider, model and capability.
@@ -77,7 +79,7 @@ impl CostLedger {
         clock: Arc<dyn WallClock>,
     ) -> Result<CostLedger, LedgerError> {
         let file = LedgerFile::open(path)?;
-        let state = LedgerState { file, unwritten: BTreeMap::new() };
+        let state = LedgerState { file, unwritten: BTreeMap::new(), reserved: Usage::default() };
         Ok(CostLedger { state: Mutex::new(state), clock, limits })
     }
 
@@ -93,14 +95,7 @@ impl CostLedger {
 
     /// What was used today by all providers together.
     pub fn today(&self) -> Usage {
-        let day = self.day();
-        let mut sum = Usage::default();
-        for ((of, ..), used) in self.lock().totals() {
-            if of == day {
-                add(&mut sum, &used);
-            }
-        }
-        sum
+        self.lock().used_on(&self.day())
     }
 
     pub fn limits(&self) -> SpendLimits {
@@ -123,26 +118,49 @@ impl CostLedger {
 }
 
 impl UsageMeter for CostLedger {
-    fn admit(&self, provider: &str, capability: Capability) -> Result<(), ProviderError> {
+    fn reserve(&self, provider: &str, capability: Capability, wanted: Usage) -> Result<(), ProviderError> {
         if self.limits == SpendLimits::default() {
             return Ok(());
         }
-        let used = self.today();
-        let reached = |limit: Option<SpendLimit>, used: u64, what: &str| {
-            let limit = limit.filter(|limit| used >= limit.most)?;
-            Some(format!("the limit of {} {what} a day ({}) is used up", limit.most, limit.setting))
+        // Looked at and set aside under one lock: two requests cannot have the same last page.
+        let mut state = self.lock();
+        let mut sum = state.used_on(&self.day());
+        add(&mut sum, &state.reserved);
+        add(&mut sum, &wanted);
+        let exceeded = |limit: Option<SpendLimit>, sum: u64, what: &str| {
+            let SpendLimit { most, setting } = limit.filter(|limit| sum > limit.most)?;
+            Some(format!("the limit of {most} {what} a day ({setting}) is used up"))
         };
-        let reason = reached(self.limits.calls, used.calls, "calls").or_else(|| {
+        let reason = exceeded(self.limits.calls, sum.calls, "calls").or_else(|| {
             let pages = self.limits.pages.filter(|_| capability == Capability::Ocr);
-            reached(pages, used.pages, "pages")
+            exceeded(pages, sum.pages, "pages")
         });
         match reason {
             Some(reason) => {
                 let after = self.until_midnight();
                 Err(ProviderError::new(provider, ProviderErrorKind::Paused { after, reason }))
             }
-            None => Ok(()),
+            None => {
+                add(&mut state.reserved, &wanted);
+                Ok(())
+            }
         }
+    }
+
+    fn release(&self, wanted: Usage) {
+        if self.limits == SpendLimits::default() {
+            return;
+        }
+        let reserved = &mut self.lock().reserved;
+        reserved.calls = reserved.calls.saturating_sub(wanted.calls);
+        reserved.pages = reserved.pages.saturating_sub(wanted.pages);
+    }
+
+    fn pages_left(&self) -> Option<u64> {
+        let limit = self.limits.pages?;
+        let mut state = self.lock();
+        let used = state.used_on(&self.day()).pages.saturating_add(state.reserved.pages);
+        Some(limit.most.saturating_sub(used))
     }
 
     fn record(&self, provider: &str, model: &str, capability: Capability, used: Usage) {
@@ -156,6 +174,17 @@ impl UsageMeter for CostLedger {
 }
 
 impl LedgerState {
+    /// What was used on a day by all providers together.
+    fn used_on(&mut self, day: &str) -> Usage {
+        let mut sum = Usage::default();
+        for ((of, ..), used) in self.totals() {
+            if of == day {
+                add(&mut sum, &used);
+            }
+        }
+        sum
+    }
+
     fn totals(&mut self) -> BTreeMap<CostKey, Usage> {
         if let Err(error) = self.file.refresh() {
             tracing::warn!(%error, "what other processes used could not be read");

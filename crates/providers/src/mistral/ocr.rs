@@ -39,7 +39,11 @@ impl MistralRecognizer {
     }
 
     async fn read(&self, input: RecognizeInput<'_>) -> Result<Vec<RecognizedPage>, ProviderError> {
-        self.endpoint.admit(Capability::Ocr)?;
+        let asked: &[u32] = match &input {
+            RecognizeInput::Picture { .. } => &[1],
+            RecognizeInput::Pdf { pages, .. } => pages,
+        };
+        let metered = self.endpoint.admit_pages(Capability::Ocr, asked.len())?;
         let answer = match self.request(&input).await {
             Err(error) if is_about_details(&error.kind) && !self.is_plain.swap(true, Ordering::Relaxed) => {
                 self.request(&input).await?
@@ -48,11 +52,7 @@ impl MistralRecognizer {
         };
         let pages = answer.usage_info.as_ref().and_then(|usage| usage.pages_processed);
         let used = Usage { pages: pages.unwrap_or(answer.pages.len() as u64), ..Usage::default() };
-        self.endpoint.record(&self.model, Capability::Ocr, used);
-        let asked = match input {
-            RecognizeInput::Picture { .. } => &[1],
-            RecognizeInput::Pdf { pages, .. } => pages,
-        };
+        metered.record(&self.model, used);
         in_order(answer.pages, asked).map_err(|reason| self.endpoint.bad_answer(reason))
     }
 
@@ -92,8 +92,10 @@ impl TextRecognizer for MistralRecognizer {
         &self.model
     }
 
+    /// No more pages at once than the user's limits leave for today: a request is paid for as a whole or not sent.
     fn limits(&self) -> RecognizeLimits {
-        LIMITS
+        let left = self.endpoint.pages_left().map_or(LIMITS.pages, |left| left.max(1) as usize);
+        RecognizeLimits { pages: LIMITS.pages.min(left), ..LIMITS }
     }
 
     fn recognize<'a>(&'a self, input: RecognizeInput<'a>) -> ProviderFuture<'a, Vec<RecognizedPage>> {

@@ -29,7 +29,7 @@ impl RemoteChat {
         request: &ChatRequest,
         on_text: Option<&(dyn Fn(&str) + Send + Sync)>,
     ) -> Result<ChatAnswer, ProviderError> {
-        self.endpoint.admit(Capability::Chat)?;
+        let metered = self.endpoint.admit(Capability::Chat)?;
         let answer = loop {
             let mut body = self.body(request, on_text.is_some());
             self.quirks.apply(&mut body);
@@ -40,7 +40,7 @@ impl RemoteChat {
         };
         let ChatAnswer { tokens_in, tokens_out, .. } = answer;
         let used = Usage { tokens_in, tokens_out, ..Usage::default() };
-        self.endpoint.record(&self.model, Capability::Chat, used);
+        metered.record(&self.model, used);
         Ok(answer)
     }
 

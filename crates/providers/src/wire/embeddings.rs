@@ -104,7 +104,7 @@ impl RemoteEmbedder {
     }
 
     async fn request(&self, model: &EmbedModel, texts: &[&str]) -> Result<Vec<Vec<f32>>, ProviderError> {
-        self.endpoint.admit(Capability::Embed)?;
+        let metered = self.endpoint.admit(Capability::Embed)?;
         let mut body = json!({ "model": model.name, "input": texts, "encoding_format": "float" });
         if model.is_chosen {
             body[self.dimensions_field] = json!(model.dimensions);
@@ -113,7 +113,7 @@ impl RemoteEmbedder {
         let answer: EmbeddingsAnswer = self.endpoint.json(call).await?;
         let tokens_in = answer.usage.as_ref().and_then(|usage| usage.prompt_tokens).unwrap_or(0);
         let vectors = answer.in_order().map_err(|reason| self.endpoint.bad_answer(reason))?;
-        self.endpoint.record(&model.name, Capability::Embed, Usage { tokens_in, ..Usage::default() });
+        metered.record(&model.name, Usage { tokens_in, ..Usage::default() });
         Ok(vectors)
     }
 }
@@ -150,11 +150,11 @@ pub(crate) async fn probe_dimensions(
     endpoint: &ProviderEndpoint,
     model: &str,
 ) -> Result<usize, ProviderError> {
-    endpoint.admit(Capability::Embed)?;
+    let metered = endpoint.admit(Capability::Embed)?;
     let body = json!({ "model": model, "input": ["dimensions"], "encoding_format": "float" });
     let answer: EmbeddingsAnswer =
         endpoint.json(HttpCall::json("embeddings", &body).within(DEADLINE)).await?;
-    endpoint.record(model, Capability::Embed, Usage::default());
+    metered.record(model, Usage::default());
     let vectors = answer.in_order().map_err(|reason| endpoint.bad_answer(reason))?;
     match vectors.first() {
         Some(vector) if !vector.is_empty() => Ok(vector.len()),

@@ -33,7 +33,7 @@ pub(crate) struct RemoteTranscriber {
 
 impl RemoteTranscriber {
     async fn transcript(&self, input: TranscribeInput<'_>) -> Result<Transcript, ProviderError> {
-        self.endpoint.admit(Capability::Stt)?;
+        let metered = self.endpoint.admit(Capability::Stt)?;
         let known_ms = sample_duration_ms(input.audio);
         let (bytes, name, media_type) = sound_file(input.audio);
         let file = || FormField::file("file", Bytes::clone(&bytes), &name, &media_type);
@@ -48,7 +48,7 @@ impl RemoteTranscriber {
         };
         let transcript = answer.normalized(&self.endpoint, &self.model, input.timestamps, known_ms);
         let used = Usage { audio_ms: transcript.duration_ms, ..Usage::default() };
-        self.endpoint.record(&self.model, Capability::Stt, used);
+        metered.record(&self.model, used);
         Ok(transcript)
     }
 

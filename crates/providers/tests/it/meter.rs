@@ -69,20 +69,41 @@ fn a_limit_pauses_until_midnight_and_names_its_setting() {
         SpendLimits { calls: limit(3, "limits.spend.calls"), pages: limit(10, "limits.spend.pages") };
     let ledger = CostLedger::open(&path, limits, clock.clone()).unwrap();
     ledger.record("mistral", "ocr", Capability::Ocr, pages(10));
-    let error = ledger.admit("mistral", Capability::Ocr).unwrap_err();
+    let error = ledger.reserve("mistral", Capability::Ocr, pages(1)).unwrap_err();
     let ProviderErrorKind::Paused { after, reason } = error.kind else { panic!("{error}") };
     assert_eq!(after, Duration::from_secs(4 * 3600));
     assert_eq!(reason, "the limit of 10 pages a day (limits.spend.pages) is used up");
-    assert_eq!(ledger.admit("mistral", Capability::Chat), Ok(()), "which needs no pages");
+    assert_eq!(ledger.reserve("mistral", Capability::Chat, pages(0)), Ok(()), "which needs no pages");
+    ledger.release(pages(0));
     // Another process uses up the calls.
     let other = CostLedger::open(&path, limits, clock.clone()).unwrap();
     for _ in 0..2 {
         other.record("openai", "m", Capability::Chat, Usage { calls: 1, ..Usage::default() });
     }
-    let error = ledger.admit("mistral", Capability::Chat).unwrap_err();
+    let error = ledger.reserve("mistral", Capability::Chat, pages(0)).unwrap_err();
     assert!(error.to_string().contains("3 calls a day (limits.spend.calls)"), "{error}");
     clock.advance(4);
-    assert_eq!(ledger.admit("mistral", Capability::Ocr), Ok(()), "a new day");
+    assert_eq!(ledger.reserve("mistral", Capability::Ocr, pages(1)), Ok(()), "a new day");
+}
+
+#[test]
+fn what_is_set_aside_for_requests_under_way_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let limit = |most, setting| Some(SpendLimit { most, setting });
+    let limits = SpendLimits { calls: limit(5, "calls"), pages: limit(40, "pages") };
+    let path = folder.path().join("costs.jsonl");
+    let ledger = CostLedger::open(&path, limits, SetClock::new()).unwrap();
+    let reserve = |number| ledger.reserve("mistral", Capability::Ocr, pages(number));
+    assert_eq!(reserve(32), Ok(()));
+    assert_eq!(ledger.pages_left(), Some(8));
+    assert!(reserve(9).is_err(), "41 of 40");
+    assert_eq!(reserve(8), Ok(()));
+    assert!(reserve(1).is_err());
+    // One is answered, the other is not.
+    ledger.record("mistral", "ocr", Capability::Ocr, pages(32));
+    ledger.release(pages(32));
+    ledger.release(pages(8));
+    assert_eq!((ledger.pages_left(), reserve(8)), (Some(8), Ok(())));
 }
 
 #[test]

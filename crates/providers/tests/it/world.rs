@@ -52,8 +52,14 @@ impl HttpTimer for JumpingTimer {
 pub(crate) struct RememberingMeter(pub(crate) Mutex<Vec<(String, String, Capability, Usage)>>);
 
 impl UsageMeter for RememberingMeter {
-    fn admit(&self, _provider: &str, _capability: Capability) -> Result<(), ProviderError> {
+    fn reserve(&self, _provider: &str, _capability: Capability, _wanted: Usage) -> Result<(), ProviderError> {
         Ok(())
+    }
+
+    fn release(&self, _wanted: Usage) {}
+
+    fn pages_left(&self) -> Option<u64> {
+        None
     }
 
     fn record(&self, provider: &str, model: &str, capability: Capability, used: Usage) {

@@ -9,6 +9,8 @@ mod names;
 mod sought;
 mod vector;
 
+pub use names::compare_paths;
+
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 

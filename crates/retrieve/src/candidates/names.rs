@@ -5,12 +5,7 @@ use model::{IndexKind, LocalEmbedder};
 use crate::prescore::Lead;
 
 /// Gives every lead the cosine of the query with the end of its path.
-pub(super) fn compare_paths(
-    leads: &mut [Lead<'_>],
-    embedder: &dyn LocalEmbedder,
-    kind: IndexKind,
-    vector: &[f32],
-) {
+pub fn compare_paths(leads: &mut [Lead<'_>], embedder: &dyn LocalEmbedder, kind: IndexKind, vector: &[f32]) {
     let mut by_path: std::collections::HashMap<&str, f32> = std::collections::HashMap::new();
     for lead in leads {
         lead.path_similarity = *by_path.entry(lead.path).or_insert_with(|| {

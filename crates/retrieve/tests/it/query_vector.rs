@@ -18,7 +18,7 @@ struct Queries {
 
 impl Queries {
     async fn vectors(&self, question: &str) -> QueryVectors {
-        self.embedder.vectors(question, [&self.maker, &self.maker]).await
+        self.embedder.vectors(question, [Some(&self.maker), Some(&self.maker)]).await
     }
 }
 

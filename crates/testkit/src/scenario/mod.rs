@@ -6,12 +6,14 @@ mod crash;
 mod edits;
 mod load;
 mod sessions;
+mod torture;
 
 pub use births::{Births, births};
 pub use crash::{Crash, CrashReport, crash};
 pub use edits::{Edits, EditsReport, edits};
 pub use load::{Load, LoadReport, Waits, load};
 pub use sessions::{Sessions, SessionsReport, sessions};
+pub use torture::{Torture, TortureReport, torture};
 
 use std::collections::BTreeSet;
 

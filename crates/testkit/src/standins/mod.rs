@@ -175,6 +175,11 @@ impl StandIn {
         self.shared.changed.notify_all();
     }
 
+    /// Lets later requests wait at the gate again.
+    pub fn close_gate(&self) {
+        self.shared.lock().gate_is_open = false;
+    }
+
     /// Refuses to embed more texts at once.
     pub fn refuse_more_inputs_than(&self, most: usize) {
         self.shared.lock().most_inputs = most;

@@ -15,7 +15,10 @@ pub(crate) struct IngestSettings {
     pub pdf: PdfMode,
     pub images: ImageMode,
     pub audio: AudioMode,
+    /// A rebuild takes transcripts over.
     pub audio_cache: bool,
+    /// This command has scans and recordings read again.
+    pub reread: bool,
     pub archives: ArchiveMode,
     pub follow_symlinks: bool,
     pub max_file_bytes: u64,
@@ -116,6 +119,7 @@ pub(super) fn ingest(values: &Values) -> IngestSettings {
             _ => AudioMode::Auto,
         },
         audio_cache: values.bool(Key::IngestAudioCache),
+        reread: false,
         archives: match values.text(Key::IngestArchivesMode) {
             "off" => ArchiveMode::Off,
             "shallow" => ArchiveMode::Shallow,

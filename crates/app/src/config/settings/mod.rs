@@ -4,6 +4,7 @@
     reason = "resolved and checked whole; providers, media and payments read theirs once they exist"
 )]
 
+mod files;
 mod ingest;
 mod models;
 mod repo;
@@ -21,6 +22,7 @@ use super::combine::Values;
 use super::error::{Problem, Problems};
 use super::keys::{Key, KeySpec};
 
+pub(crate) use files::{FilesAuth, FilesBackend, FilesSettings};
 pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, IngestSettings, PdfMode};
 pub(crate) use models::{Models, ProviderChoice, Rag};
 pub(crate) use repo::RepoSettings;
@@ -50,6 +52,7 @@ pub(crate) struct Settings {
     pub repo: RepoSettings,
     pub workspace: WorkspaceSettings,
     pub smart: SmartSettings,
+    pub files: FilesSettings,
     pub weights: Weights,
     pub output: OutputSettings,
 }
@@ -109,8 +112,11 @@ impl Settings {
             }
         }
         let workspace = check.workspace(surroundings.roots_missing);
+        let server = check.server(&security.auth, surroundings.force_insecure);
+        let files = check.files(&server, &surroundings.state_dir);
         Settings {
-            server: check.server(&security.auth, surroundings.force_insecure),
+            server,
+            files,
             ingest,
             chunking: check.chunking(),
             rag: models::rag(values),

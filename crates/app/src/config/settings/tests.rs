@@ -260,9 +260,9 @@ fn addresses_and_paths_are_checked() {
 #[test]
 fn sets_of_tools_are_known_and_served() {
     assert!(resolve(&["server.tools=dirmcp"]).problems[0].contains("did you mean dir2mcp?"));
-    assert!(resolve(&["server.tools=files"]).problems[0].contains("not available yet"));
+    assert!(resolve(&["server.tools=cleats"]).problems[0].contains("not available yet"));
     // What is offered can be used.
-    assert!(resolve(&["server.tools=xyz"]).problems[0].ends_with("known: dir2mcp, repo, smart"));
+    assert!(resolve(&["server.tools=xyz"]).problems[0].ends_with("known: dir2mcp, repo, files, smart"));
     assert_eq!(resolve(&["server.tools=repo"]).settings.server.tools, ["repo"]);
     assert_eq!(resolve(&["server.tools=smart"]).settings.server.tools, ["smart"]);
     assert_eq!(resolve(&["server.tools=dir2mcp,DIR2MCP"]).settings.server.tools, ["dir2mcp"]);

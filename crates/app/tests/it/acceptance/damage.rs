@@ -9,9 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{
-    Call, Engine, EngineConfig, EventSink, InProcess, IngestRules, ListRequest, ModelNames, SystemClock,
-};
+use engine::{Call, Engine, EngineConfig, EventSink, ListRequest};
 use model::{EmbeddingProvider, Filter, IndexChoice, IndexMode, Providers, Query};
 use providers::local::TableEmbedder;
 use serde_json::json;
@@ -64,28 +62,7 @@ fn engine(root: &Path, state: &Path) -> Engine {
 }
 
 pub(super) fn engine_with(root: &Path, state: &Path, embedding: EmbeddingProvider) -> Engine {
-    let name = String::new;
-    let config = EngineConfig {
-        root: root.to_owned(),
-        state_dir: state.to_owned(),
-        rules: IngestRules { archives: None, ..IngestRules::default() },
-        watch: false,
-        threads: 1,
-        reader: Arc::new(InProcess::default()),
-        oversample: 5,
-        weights: engine::Weights::default(),
-        answers: engine::AnswerSettings::default(),
-        models: ModelNames {
-            embed_text: name(),
-            embed_code: name(),
-            ocr: name(),
-            stt_provider: name(),
-            stt_model: name(),
-            chat: name(),
-        },
-        clock: Arc::new(SystemClock),
-        read_only: false,
-    };
+    let config = EngineConfig::minimal(root, state);
     Engine::open(config, Providers::only(embedding)).unwrap_or_else(|error| panic!("does not start: {error}"))
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::standins::StandIn;
 use testkit::{Folder, Request};
 
-use super::{media_folder, mistral, wait_read, with_mistral};
+use super::{SCAN, media_folder, mistral, wait_read, with_mistral};
 
 #[test]
 fn costs_say_what_the_service_counted() {
@@ -60,11 +60,24 @@ fn the_day_s_limit_pauses_services_and_is_named() {
         });
         told.then_some(())
     });
-    assert!(
-        mistral.counts().requests <= 6,
-        "requests under way count, later ones are not sent: {:?}",
-        mistral.counts()
-    );
+    assert_eq!(mistral.counts().requests, 1, "requests under way count: {:?}", mistral.counts());
     let found = server.expect("dir2mcp.search", json!({ "query": "entry number 7", "k": 1 }));
     assert!(!found["hits"].as_array().unwrap().is_empty(), "{found}");
+}
+
+#[test]
+fn the_day_s_pages_are_never_exceeded_and_are_used_to_the_last() {
+    let (folder, mistral) = (Folder::empty(), mistral());
+    // Each has three pages; the eleventh would be the fourth page of its request.
+    for number in 0..8 {
+        folder.write(&format!("{number}.pdf"), [SCAN, format!("%{number}\n").as_bytes()].concat());
+    }
+    let server = with_mistral(&folder, &mistral).env("DIR2MCP_LIMITS_SPEND_PAGES_PER_DAY", "10").serve(&[]);
+    server.poll("the limit to be told", |_| {
+        let told = server.events().iter().any(|event| {
+            event["data"]["message"].as_str().is_some_and(|text| text.contains("limits.spend.pages_per_day"))
+        });
+        told.then_some(())
+    });
+    assert_eq!(mistral.counts().pages, 10, "{:?}", mistral.counts());
 }

@@ -84,3 +84,14 @@ fn d168_d186_m27_no_key_is_printed_logged_or_stored() {
     assert!(mistral.counts().requests > 0 && elevenlabs.counts().stt_calls > 0);
     assert!(folder.state().join("audit.jsonl").exists() && log.exists());
 }
+
+#[test]
+fn the_memory_of_a_process_with_keys_is_not_dumped() {
+    let folder = testkit::Folder::from("//- a.md\nalpha\n");
+    let mistral = mistral();
+    let server = super::with_mistral(&folder, &mistral).serve(&[]);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    let sizes: Vec<&str> = core.trim_start_matches("Max core file size").split_whitespace().take(2).collect();
+    assert_eq!(sizes, ["0", "0"], "{core}");
+}

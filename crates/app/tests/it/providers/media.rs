@@ -55,6 +55,31 @@ fn d094_with_tesseract_alone_scans_are_found_and_the_rest_says_what_would_read_i
 }
 
 #[test]
+fn a_rebuild_reads_again_what_it_is_asked_to() {
+    let (folder, mistral) = (media_folder(), mistral());
+    let program = with_mistral(&folder, &mistral);
+    program.index();
+    let first = mistral.counts();
+    let paid = || {
+        let counts = mistral.counts();
+        (counts.pages - first.pages, counts.stt_calls - first.stt_calls)
+    };
+    program.run(&["reindex"]).expect(0);
+    assert_eq!(paid(), (0, 0), "what was read is taken over");
+    program.clone().env("DIR2MCP_INGEST_AUDIO_CACHE", "false").run(&["reindex"]).expect(0);
+    assert_eq!(paid(), (0, first.stt_calls));
+    let newer = program.env("DIR2MCP_MISTRAL_OCR_MODEL", "mistral-ocr-2512");
+    newer.run(&["reindex", "--reread"]).expect(0);
+    assert_eq!(paid(), (first.pages, 2 * first.stt_calls));
+    let models: Vec<_> = mistral.requests().iter().map(|request| request.json()["model"].clone()).collect();
+    assert!(models.contains(&json!("mistral-ocr-2512")), "{models:?}");
+    let server = newer.serve(&[]);
+    wait_read(&server);
+    assert_all_are_found(&server, &QUESTIONS);
+    assert_eq!(paid(), (first.pages, 2 * first.stt_calls));
+}
+
+#[test]
 fn without_anything_every_affected_file_names_its_remedy() {
     let folder = media_folder();
     let program = program(&folder);

@@ -25,21 +25,23 @@ const PHOTO: &[u8] = include_bytes!("../../fixtures/photo.jpg");
 const SPOKEN: &str = "The museum of clocks opens at ten in the morning. Please leave large bags in the cloakroom on the ground floor.";
 
 /// What the files of [`media_folder`] say: a question, the file, and where in it the answer is.
-const QUESTIONS: [(&str, &str, &str); 6] = [
+const QUESTIONS: [(&str, &str, &str); 7] = [
     ("When was the lighthouse on Skerry Island repainted?", "scan.pdf", "page 1"),
     ("Which barometer is in the inventory?", "scan.pdf", "page 2"),
     ("Who asks about the price of spare parts?", "scan.pdf", "page 3"),
     ("Until when is the swimming pool closed?", "photo.jpg", "page 1"),
     ("When does the museum of clocks open?", "talk.wav", "time"),
+    ("What can fellow Americans do for their country?", "inauguration.wav", "time"),
     ("How tall is the windmill?", "guide.md", "lines"),
 ];
 
-/// A scan, a photo, a recording and a text.
+/// A scan, a photo, a spoken text, a person's voice and a text.
 fn media_folder() -> Folder {
     let folder = Folder::from("//- guide.md\n# Windmill\n\nThe windmill is 23 metres tall.\n");
     folder.write("scan.pdf", SCAN);
     folder.write("photo.jpg", PHOTO);
     folder.write("talk.wav", spoken(SPOKEN));
+    folder.write("inauguration.wav", testkit::human_recording());
     folder
 }
 
@@ -72,7 +74,11 @@ fn mistral() -> StandIn {
             _ => return None,
         })
     });
-    mistral.hear(|_| {
+    let human = testkit::human_recording();
+    mistral.hear(move |recording| {
+        if recording == human {
+            return Some(vec![Said { start_ms: 0, end_ms: 11_000, text: testkit::HUMAN_WORDS.into() }]);
+        }
         Some(vec![
             Said {
                 start_ms: 0,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use testkit::Folder;
-use testkit::standins::StandIn;
+use testkit::standins::{Fault, StandIn};
 
 use super::{program, wait_read, with_mistral};
 
@@ -26,6 +26,79 @@ fn a_question_costs_one_call_and_a_repeated_one_none() {
     assert_eq!(openai.counts().embed_calls, before + 1);
     assert_eq!(ask()["hits"], first["hits"]);
     assert_eq!(openai.counts().embed_calls, before + 1);
+}
+
+#[test]
+fn a_question_costs_one_call_for_each_model_whose_vectors_may_answer() {
+    let (folder, mistral) = (Folder::from(FILES), StandIn::mistral());
+    let server = with_mistral(&folder, &mistral).serve(&[]);
+    wait_read(&server);
+    let calls = |arguments: serde_json::Value| {
+        let before = mistral.counts().embed_calls;
+        server.expect("dir2mcp.search", arguments);
+        mistral.counts().embed_calls - before
+    };
+    let question = json!({ "query": "who built the mill?", "k": 1 });
+    assert_eq!(calls(question.clone()), 1, "there is no code");
+    assert_eq!(calls(question), 0, "the same again");
+    // With code there are vectors of a second model.
+    folder.write("mill.py", "def grind(corn):\n    return corn.flour\n");
+    wait_until_found(&server, "grind", "mill.py");
+    let about = |words: &str, index: &str| json!({ "query": words, "k": 1, "index": index });
+    assert_eq!(calls(about("how is corn ground?", "text")), 1);
+    assert_eq!(calls(about("what becomes of corn?", "code")), 1);
+    assert_eq!(calls(about("where does flour come from?", "auto")), 2, "one for each model");
+    assert_eq!(calls(about("where does flour come from?", "auto")), 0);
+}
+
+/// Waits until a file is found by a word and has its vector.
+fn wait_until_found(server: &testkit::Server, word: &str, file: &str) {
+    server.poll("the new file", |client| {
+        use testkit::Client;
+        let found = client.expect("dir2mcp.search", json!({ "query": word, "k": 3 }));
+        let is_found = found["hits"].as_array()?.iter().any(|hit| hit["rel_path"] == file);
+        let indexing = &client.expect("dir2mcp.stats", json!({}))["indexing"];
+        (is_found && indexing["embedded_ok"] == indexing["chunks_total"]).then_some(())
+    });
+}
+
+#[test]
+fn the_vectors_of_one_service_answer_until_those_of_another_are_complete() {
+    let (folder, mistral, openai) = (Folder::from(FILES), StandIn::mistral(), StandIn::openai());
+    let server = with_mistral(&folder, &mistral).serve(&[]);
+    wait_read(&server);
+    server.stop().expect(0);
+    // The other service takes its time with the passages.
+    openai.always(Some(Fault::WaitAtGate));
+    let both = with_mistral(&folder, &mistral)
+        .env("OPENAI_API_KEY", openai.key())
+        .env("OPENAI_BASE_URL", &openai.url())
+        .env("DIR2MCP_OPENAI_EMBED_MODEL", "text-embedding-3-small")
+        .env("DIR2MCP_EMBED_PROVIDER", "openai")
+        .env("DIR2MCP_CHAT_PROVIDER", "builtin");
+    let server = both.serve(&[]);
+    server.wait_indexed();
+    let told = server.wait_for_event("services").to_string();
+    assert!(told.contains("questions to its former vectors"), "{told}");
+    openai.wait_until(|counts| counts.requests > 0);
+    let before = mistral.counts().embed_calls;
+    let found = server.expect("dir2mcp.search", json!({ "query": "who built the mill?", "k": 2 }));
+    assert_eq!(mistral.counts().embed_calls, before + 1, "{found}");
+    openai.always(None);
+    openai.open_gate();
+    wait_read(&server);
+    let (before, asked) = (mistral.counts().embed_calls, openai.counts().embed_calls);
+    server.expect("dir2mcp.search", json!({ "query": "when did the harbour freeze?", "k": 2 }));
+    assert_eq!((mistral.counts().embed_calls, openai.counts().embed_calls), (before, asked + 1));
+    server.stop().expect(0);
+    // Another model of the same service.
+    openai.close_gate();
+    openai.always(Some(Fault::WaitAtGate));
+    let larger = both.env("DIR2MCP_OPENAI_EMBED_MODEL", "text-embedding-3-large").serve(&[]);
+    larger.wait_indexed();
+    larger.expect("dir2mcp.search", json!({ "query": "what froze?", "k": 2 }));
+    let question = openai.requests().into_iter().rfind(|request| request.json()["input"][0] == "what froze?");
+    assert_eq!(question.expect("it was embedded").json()["model"], "text-embedding-3-small");
 }
 
 #[test]

