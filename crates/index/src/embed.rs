@@ -3,6 +3,8 @@
 //! The index never asks a remote embedder. Words are published without vectors; a worker outside takes
 //! [`Index::pending_chunks`] and returns what it bought by [`Index::store_vectors`].
 
+use std::sync::atomic::Ordering;
+
 use model::{ChunkId, IndexKind};
 
 use crate::catalog::{NewVector, PendingChunk};
@@ -46,9 +48,14 @@ impl Index {
         if derived.is_retired() {
             return Err(IndexError::ReadOnly);
         }
-        let stored = self.catalog.store_vectors(kind, self.embedding.model(kind), vectors)?;
-        derived.add_vectors(kind, &stored, self.catalog.generation());
-        Ok(stored.len() as u64)
+        // Before the catalog has them, so that nobody counts a vector that searches do not see.
+        self.unpublished_vectors.fetch_add(vectors.len() as u64, Ordering::SeqCst);
+        let stored = self.catalog.store_vectors(kind, self.embedding.model(kind), vectors);
+        if let Ok(stored) = &stored {
+            derived.add_vectors(kind, stored, self.catalog.generation());
+        }
+        self.unpublished_vectors.store(derived.pending_vectors(), Ordering::SeqCst);
+        Ok(stored?.len() as u64)
     }
 
     /// Takes over the vectors that another index bought for the same texts and models: an index that is built again must

@@ -73,6 +73,7 @@ impl Index {
             shared,
             replaced: None,
             faults: AtomicU64::new(faults::count()),
+            unpublished_vectors: AtomicU64::new(0),
         };
         index.snapshot();
         Ok(index)

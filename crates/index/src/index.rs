@@ -49,6 +49,8 @@ pub struct Index {
     pub(crate) replaced: Option<String>,
     /// Pages of mapped files that were missing before the files were last known to be whole.
     pub(crate) faults: AtomicU64,
+    /// Vectors that the catalog has and searches do not see yet.
+    pub(crate) unpublished_vectors: AtomicU64,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one per open index")]
@@ -251,12 +253,8 @@ impl Index {
 
     pub fn counts(&self) -> Result<Counts, IndexError> {
         let mut counts = self.catalog.counts()?;
-        if let Side::Writer(derived) = &self.side
-            && let Ok(derived) = derived.try_lock()
-        {
-            // A chunk is marked as embedded when its vector is made; it counts when the vector can be found.
-            counts.embedded = counts.embedded.saturating_sub(derived.pending_vectors());
-        }
+        // A chunk is marked as embedded when its vector is made; it counts when the vector can be found.
+        counts.embedded = counts.embedded.saturating_sub(self.unpublished_vectors.load(Ordering::SeqCst));
         Ok(counts)
     }
 
@@ -299,6 +297,7 @@ impl Index {
             shared,
             replaced: None,
             faults: AtomicU64::new(faults::count()),
+            unpublished_vectors: AtomicU64::new(0),
         })
     }
 

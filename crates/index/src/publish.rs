@@ -23,6 +23,7 @@ impl Index {
         let status = KINDS.map(|kind| if embeds_now(&self.embedding, kind) { "ok" } else { "pending" });
         let outcome = self.catalog.apply(batch, status)?;
         let embedded = derived.follow(batch, &outcome);
+        self.unpublished_vectors.store(derived.pending_vectors(), Ordering::SeqCst);
         let replaced = outcome.added.iter().filter(|added| added.replaces).count();
         Ok(Applied {
             generation: Generation(outcome.generation),
@@ -82,6 +83,7 @@ impl Index {
     fn show(&self, derived: &Derived) {
         let (lexical, vectors, embedding) = derived.views();
         self.swap(lexical, vectors, embedding);
+        self.unpublished_vectors.store(derived.pending_vectors(), Ordering::SeqCst);
     }
 
     pub(crate) fn swap(

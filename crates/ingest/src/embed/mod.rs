@@ -50,7 +50,8 @@ pub struct EmbedReport {
 /// Buys a vector for every pending chunk. Ends when none is left, or when the provider has said something that waiting
 /// for a while does not change; then the rest stays pending.
 ///
-/// Dropping the future stops the work at once. `on_stored` is told how many chunks have got a vector, each time some have.
+/// Dropping the future stops the work at once. `on_stored` is told how many chunks have got a vector, each time some have; of
+/// the last ones when they can be searched, so that a complete count means complete vectors.
 /// Waits are waits of tokio's clock, which tests can stop and move.
 pub async fn embed_pending(
     index: &Arc<Index>,
@@ -67,6 +68,7 @@ pub async fn embed_pending(
         started,
         published: started,
         is_published: true,
+        untold: 0,
         report: EmbedReport::default(),
     };
     for kind in [IndexKind::Text, IndexKind::Code] {
@@ -89,6 +91,8 @@ struct Worker<'a> {
     started: Instant,
     published: Instant,
     is_published: bool,
+    /// Chunks with a vector that `on_stored` has not been told of.
+    untold: u64,
     report: EmbedReport,
 }
 
@@ -136,7 +140,8 @@ impl Worker<'_> {
         self.report.embedded += embedded;
         self.report.refused += refused;
         self.is_published = false;
-        (self.on_stored)(embedded);
+        self.tell();
+        self.untold = embedded;
         let interval = (self.started.elapsed() / 2).clamp(FIRST_PUBLICATION, RAREST_PUBLICATION);
         if self.published.elapsed() >= interval {
             self.publish().await?;
@@ -150,7 +155,15 @@ impl Worker<'_> {
             blocking(move || index.publish()).await?;
             self.published = Instant::now();
         }
+        self.tell();
         Ok(())
+    }
+
+    fn tell(&mut self) {
+        match std::mem::take(&mut self.untold) {
+            0 => {}
+            chunks => (self.on_stored)(chunks),
+        }
     }
 }
 
