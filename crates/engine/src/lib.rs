@@ -22,11 +22,13 @@ mod lock;
 mod metrics;
 mod model_text;
 mod open_file;
+mod origin;
 mod outliner;
 mod place;
 mod presence;
 mod preview;
 mod provider_thread;
+mod published;
 mod recognition;
 mod refresh;
 mod refresh_queue;
@@ -80,6 +82,10 @@ pub use place::OpenSelection;
 pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use preview::{Preview, PreviewRequest};
+pub use published::{
+    LeftOut, PUBLISHED_FORMAT, PublishEvent, PublishReport, PublishRequest, PublishedFeed, PublishedProject,
+    StoreFeed,
+};
 pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
 pub use retrieve::summary::{GivenResult, SummaryStyle};
 pub use retrieve::symbols::{SymbolDefinition, SymbolUse};

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use filestore::publication::PublicationBackend;
 use filestore::redaction::redacted;
 use filestore::search::{FileSearch, SearchHit, StoreSearchRequest};
 use filestore::{
@@ -32,6 +33,7 @@ const MUTATION_KEY_BYTES: usize = 200;
 pub struct OpenedStore {
     pub files: Arc<dyn FileBackend>,
     pub records: Arc<dyn RecordBackend>,
+    pub publications: Arc<dyn PublicationBackend>,
     /// `None` where searching is switched off.
     pub search: Option<FileSearch>,
 }

@@ -92,7 +92,7 @@ async fn open(settings: FilesSettings, stop: CancellationToken) -> Result<Opened
                 let worker = StoreIndexWorker::new(store.clone(), embedder, clock, settings.index.clone());
                 tokio::spawn(worker.run(commits, stop));
             }
-            Ok(OpenedStore { files: store.clone(), records: store, search })
+            Ok(OpenedStore { files: store.clone(), records: store.clone(), publications: store, search })
         }
         FilesBackend::Postgres { .. } => Err(Failure::new(
             ErrorCode::ConfigInvalid,

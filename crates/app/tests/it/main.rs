@@ -8,6 +8,7 @@ mod config;
 mod connect;
 mod providers;
 mod pty;
+mod publish;
 mod readme;
 mod sandbox;
 mod terminal;

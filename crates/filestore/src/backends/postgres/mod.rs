@@ -15,6 +15,7 @@ mod listing;
 mod migrate;
 mod mutation;
 mod pool;
+mod publication;
 mod purge;
 mod queue;
 mod records;

@@ -22,6 +22,8 @@ mod index;
 mod index_rows;
 mod index_schema;
 mod mutate;
+mod publication;
+mod publication_schema;
 mod queue;
 mod readers;
 mod records;
