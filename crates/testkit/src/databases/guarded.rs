@@ -50,6 +50,12 @@ impl Guarded {
         self.order("crash\n");
     }
 
+    #[cfg(test)]
+    pub(super) fn kill_guard(&mut self) {
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+    }
+
     fn order(&mut self, order: &str) {
         if let Some(mut orders) = self.orders.take() {
             // A guard that is gone has ended its server already.

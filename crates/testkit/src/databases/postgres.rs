@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::process::Pid;
+
 use super::guarded::{Guarded, ServerPlan, Shared, as_server, free_port, give_away, server_folder, tools};
 use crate::{DEADLINE, Random};
 
@@ -57,12 +59,18 @@ impl Postgres {
         })
     }
 
-    /// A server of one's own that keeps its promises to the disk and can be stopped and crashed.
+    /// A server of one's own that can be stopped and crashed. It does not wait for the disk: what the death of its processes
+    /// leaves behind is in the kernel's memory, and only the death of the machine would lose it.
     pub fn private() -> Postgres {
+        Postgres::private_with(&["fsync=off"])
+    }
+
+    /// A server of one's own that keeps its promises to the disk, for measuring.
+    pub fn durable() -> Postgres {
         Postgres::private_with(&[])
     }
 
-    /// The same with settings, such as `wal_level=replica`.
+    /// A server of one's own with settings, such as `wal_level=replica`.
     pub fn private_with(settings: &[&str]) -> Postgres {
         require_programs();
         let mut last = String::new();
@@ -138,6 +146,13 @@ impl Postgres {
                 }
             }
         });
+    }
+
+    /// The first process of a server of one's own, while it runs.
+    pub fn postmaster(&self) -> Option<Pid> {
+        let Kind::Private { folder, .. } = &self.kind else { return None };
+        let state = fs::read_to_string(folder.join("data/postmaster.pid")).ok()?;
+        Pid::from_raw(state.lines().next()?.parse().ok()?)
     }
 
     fn with_running(&self, change: impl FnOnce(&mut Option<Guarded>)) {
@@ -305,7 +320,10 @@ fn query(url: &str, sql: &str) -> Result<Vec<Vec<String>>, String> {
 mod tests {
     use std::time::Instant;
 
+    use rustix::process::test_kill_process;
+
     use super::{Postgres, TEMPLATE, query};
+    use crate::DEADLINE;
 
     #[test]
     fn each_test_has_a_database_of_its_own_with_vectors() {
@@ -344,5 +362,16 @@ mod tests {
         assert!(query(database.url(), "SELECT 1").is_err(), "nobody answers");
         server.start();
         assert_eq!(database.value("SELECT sum(n) FROM t"), "3");
+    }
+
+    #[test]
+    fn a_server_ends_when_its_guard_is_killed() {
+        let server = Postgres::private();
+        let postmaster = server.postmaster().expect("the server runs");
+        server.with_running(|running| running.as_mut().expect("the server runs").kill_guard());
+        let deadline = Instant::now() + DEADLINE;
+        while test_kill_process(postmaster).is_ok() {
+            assert!(Instant::now() < deadline, "the server goes on without its guard");
+        }
     }
 }
