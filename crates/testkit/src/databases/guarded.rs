@@ -9,12 +9,16 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use rustix::fs::statvfs;
 use rustix::process::geteuid;
 
 const GUARD: &str = include_str!("guard.sh");
 
 /// The account that servers run as where the tests run as root: PostgreSQL refuses to be root.
 const NOBODY: u32 = 65_534;
+
+/// Free bytes that a file system in memory has to have.
+const MEMORY_ROOM: u64 = 2 << 30;
 
 /// What to start.
 pub(super) struct ServerPlan {
@@ -148,9 +152,14 @@ fn spawn(folder: &Path, locks: Option<&Path>, plan: &ServerPlan) -> Result<Child
     Err(format!("{program} does not start: {said}"))
 }
 
-/// A new folder that the server may write to.
-pub(super) fn server_folder(name: &str) -> Result<PathBuf, String> {
-    let folder = tempfile::Builder::new().prefix(&format!("dir2mcp-test-{name}-")).tempdir();
+/// A new folder that the server may write to. One that need not outlive the machine is kept in memory where there is room: on a
+/// busy disk a database of its own costs a test almost a second, there a twentieth.
+pub(super) fn server_folder(name: &str, is_durable: bool) -> Result<PathBuf, String> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("dir2mcp-test-").suffix(name);
+    let memory = Path::new("/dev/shm");
+    let has_room = statvfs(memory).is_ok_and(|room| room.f_bavail * room.f_frsize > MEMORY_ROOM);
+    let folder = if has_room && !is_durable { folder.tempdir_in(memory) } else { folder.tempdir() };
     let folder = folder.map_err(|error| error.to_string())?.keep();
     give_away(&folder)?;
     Ok(folder)

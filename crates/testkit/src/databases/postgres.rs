@@ -75,7 +75,7 @@ impl Postgres {
         require_programs();
         let mut last = String::new();
         for _ in 0..3 {
-            let made = make_data("postgres", settings).and_then(|(folder, port, password)| {
+            let made = make_data(settings).and_then(|(folder, port, password)| {
                 let running = Guarded::start(&folder, &plan(&folder, port))?;
                 let kind = Kind::Private { folder, running: Mutex::new(Some(running)) };
                 Ok(Postgres { port, password, kind })
@@ -230,7 +230,7 @@ fn require_programs() {
 }
 
 fn prepare_shared() -> Result<(PathBuf, ServerPlan, String), String> {
-    let (folder, port, password) = make_data("postgres-shared", FORGETFUL)?;
+    let (folder, port, password) = make_data(FORGETFUL)?;
     let plan = plan(&folder, port);
     Ok((folder, plan, format!("{port} {password}")))
 }
@@ -241,8 +241,9 @@ fn parse_facts(facts: &str) -> Option<(u16, String)> {
 }
 
 /// Makes the data directory of a server, its settings included.
-fn make_data(name: &str, settings: &[&str]) -> Result<(PathBuf, u16, String), String> {
-    let folder = server_folder(name)?;
+fn make_data(settings: &[&str]) -> Result<(PathBuf, u16, String), String> {
+    let is_durable = !settings.contains(&FORGETFUL[0]);
+    let folder = server_folder("-postgres", is_durable)?;
     let port = free_port()?;
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
     let mut random = Random::new(nanos ^ u64::from(std::process::id()));

@@ -103,7 +103,7 @@ impl Drop for Redis {
 
 fn prepare() -> Result<(PathBuf, ServerPlan, String), String> {
     let port = free_port()?;
-    Ok((server_folder("redis")?, plan(port), port.to_string()))
+    Ok((server_folder("-redis", true)?, plan(port), port.to_string()))
 }
 
 fn plan(port: u16) -> ServerPlan {
