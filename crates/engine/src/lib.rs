@@ -71,7 +71,8 @@ pub use filestore::indexing::{IndexSettings, LocalChunkEmbedder, StoreIndexWorke
 pub use filestore::search::{FileSearch, SearchHit as StoreHit, SearchSettings};
 pub use filestore::{
     CallFilter, CallRecord, FileEntry, FileListing, FileSlice, FileVersion, KeyRecord, MutationGuard,
-    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreTime, VersionContent, WriteOutcome,
+    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreMetrics, StoreTime, VersionContent,
+    WriteOutcome,
 };
 pub use index::{IndexError, survive_cut_files};
 pub use ingest::{

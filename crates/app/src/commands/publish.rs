@@ -29,6 +29,9 @@ const WRITER_LOOK: Duration = Duration::from_millis(100);
 /// Between two lines about the progress.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
+/// Connections to a server that is named on the command line.
+const CONNECTIONS: usize = 4;
+
 /// How many documents of a kind are named.
 const NAMED: usize = 20;
 
@@ -114,11 +117,22 @@ fn name_postgres(loaded: &mut Loaded, url: &str) -> Result<(), Exit> {
             .hint("Write it as postgres://user:password@host:5432/database."));
     }
     let files = &mut loaded.settings.files;
-    let (redis_url, buckets) = match &files.backend {
-        FilesBackend::Postgres { redis_url, buckets, .. } => (redis_url.clone(), *buckets),
-        FilesBackend::Sqlite => (None, 1),
+    files.backend = match files.backend.clone() {
+        FilesBackend::Postgres { redis_url, buckets, pool_size, .. } => FilesBackend::Postgres {
+            url: Secret::new(url),
+            read_url: None,
+            redis_url,
+            buckets,
+            pool_size,
+        },
+        FilesBackend::Sqlite => FilesBackend::Postgres {
+            url: Secret::new(url),
+            read_url: None,
+            redis_url: None,
+            buckets: 1,
+            pool_size: CONNECTIONS,
+        },
     };
-    files.backend = FilesBackend::Postgres { url: Secret::new(url), read_url: None, redis_url, buckets };
     Ok(())
 }
 

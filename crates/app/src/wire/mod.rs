@@ -239,6 +239,7 @@ pub(crate) fn site(
         .vitals(Arc::new(WorkspaceVitals {
             workspace: Arc::clone(workspace),
             costs: models::ledger_path(settings),
+            files: files.map(|door| Arc::clone(&door.files)),
         }))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
