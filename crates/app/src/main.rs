@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, ValueEnum};
 use model::IndexMode;
 
-use cli::{Cli, Command, ConfigCommand};
+use cli::{Cli, Command, ConfigCommand, ProjectArgs};
 use exit::Exit;
 use print::style::ColorChoice;
 
@@ -102,8 +102,9 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Completions(args) => commands::completions::completions(args),
         Command::Man(args) => commands::completions::man(args),
         Command::Status(args) => commands::status::run(&config::load(cli)?, args),
-        Command::Up(_) => commands::up::run(&indexed(cli, true)?),
-        Command::Stdio(_) => commands::stdio::run(&indexed(cli, false)?),
+        Command::Up(args) => commands::up::run(&serving(cli, &args.published, true)?, &args.published),
+        Command::Stdio(args) => commands::stdio::run(&serving(cli, &args.published, false)?, &args.published),
+        Command::Publish(args) => commands::publish::run(indexed(cli, true)?, args),
         Command::Trust(args) => commands::trust::run(cli, args),
         Command::Costs(args) => commands::costs::run(&config::load(cli)?, args),
         Command::Keys(command) => commands::keys::run(&config::load(cli)?, command),
@@ -130,6 +131,11 @@ fn ready(cli: &Cli) -> Result<config::Loaded, Exit> {
     logging::start(&cli.global)?;
     engine::survive_cut_files();
     Ok(loaded)
+}
+
+/// The same for a server: one of a published project reads no folder at all.
+fn serving(cli: &Cli, published: &ProjectArgs, can_ask: bool) -> Result<config::Loaded, Exit> {
+    if published.project.is_some() { ready(cli) } else { indexed(cli, can_ask) }
 }
 
 /// The same for a command that reads the whole folder, which must not be the whole disk by accident.

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use discover::{FoundEntry, walk};
 use extract::Format;
-use ingest::{Unshown, read_text};
+use ingest::Unshown;
 use model::{DocStatus, DocType, ErrorCode, Failure, Filter, RelPath, Span};
-use policy::{Guard, OpenError};
+use policy::OpenError;
 use retrieve::CompiledFilter;
 
 use crate::call::Call;
@@ -112,7 +111,7 @@ impl Engine {
         call.blocking(move |stop| {
             let path = shared.located(&request.rel_path)?;
             let with_suggestions = |failure| shared.with_suggestions(failure, path.as_str());
-            let whole = shared.door().whole(&path).map_err(with_suggestions)?;
+            let whole = shared.whole(&path).map_err(with_suggestions)?;
             stop.check()?;
             let slice = whole.slice(&path, request.selection, request.max_chars).map_err(with_suggestions)?;
             let indexed = shared.index().document(path.as_str())?.and_then(|row| row.content_hash);
@@ -208,22 +207,19 @@ impl Engine {
             let DiskListRequest { glob, hidden, limit } = request;
             let filter = CompiledFilter::new(&Filter::of_files(None, glob, &[]))?;
             let listed = Mutex::new(Vec::new());
-            let sink = |found: FoundEntry| {
-                let FoundEntry::File(file) = found else { return };
-                let path = file.path.as_str();
-                let shown = (hidden || !file.path.components().any(|part| part.starts_with('.')))
+            let sink = |file: ListedPath, path: &RelPath| {
+                let shown = (hidden || !path.components().any(|part| part.starts_with('.')))
                     && file.size <= view.max_file_bytes
-                    && view.is_listed(&file.path)
+                    && view.is_listed(path)
                     // A type that no filter asks about.
-                    && filter.admits(path, DocType::Text);
+                    && filter.admits(path.as_str(), DocType::Text);
                 if shown {
-                    let row = ListedPath { path: path.to_owned(), size: file.size, mtime_ns: file.mtime_ns };
-                    listed.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                    listed.lock().unwrap_or_else(PoisonError::into_inner).push(file);
                 }
             };
-            let walked = walk(&shared.guard, &shared.walk_options(), stop.flag(), &sink);
+            let walked = shared.origin.files(&shared.index(), stop.flag(), &sink);
             stop.check()?;
-            walked.map_err(|error| Failure::new(ErrorCode::ExtractFailed, error.to_string()))?;
+            walked?;
             let mut listed = listed.into_inner().unwrap_or_else(PoisonError::into_inner);
             listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             let total = listed.len() as u64;
@@ -251,7 +247,7 @@ impl SharedEngine {
         } else {
             given.to_owned()
         };
-        self.guard.locate(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
+        self.locate(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
     }
 
     /// A path as a caller of the `dir2mcp` tools wrote it: relative to the root, or absolute below it.
@@ -259,9 +255,7 @@ impl SharedEngine {
         let root = self.guard.root().path();
         let below = Path::new(written).strip_prefix(root).ok().and_then(Path::to_str);
         let written = below.filter(|below| !below.is_empty()).unwrap_or(written);
-        self.guard
-            .locate(written)
-            .map_err(|error| self.with_suggestions(policy::path_failure(&error), written))
+        self.locate(written).map_err(|error| self.with_suggestions(policy::path_failure(&error), written))
     }
 
     /// Names the files that may have been meant by a path that does not exist.
@@ -287,17 +281,16 @@ pub(crate) fn shown_text(shared: &SharedEngine, view: &FileView, path: &RelPath)
     let is_document = Format::from_name(path.file_name())
         .is_some_and(|format| !format.is_archive() && !matches!(format, Html | Csv | Tsv | Md | Txt))
         || matches!(discover::classify(path, &[]), DocType::Image | DocType::Audio);
-    let size = shared.guard.open(path).map_err(refusal)?.size();
+    let size = shared.facts(path).map_err(refusal)?.size;
     if !is_document || size > view.max_file_bytes {
-        return read_shown(&shared.guard, view, path);
+        return read_shown(shared, view, path);
     }
-    shared.door().whole(path).map(|whole| whole.text)
+    shared.whole(path).map(|whole| whole.text)
 }
 
 /// A whole text, within what the view shows.
-pub(crate) fn read_shown(guard: &Guard, view: &FileView, path: &RelPath) -> Result<String, Failure> {
-    let mut file = guard.open(path).map_err(refusal)?;
-    match read_text(guard, path, &mut file, view.max_file_bytes) {
+pub(crate) fn read_shown(shared: &SharedEngine, view: &FileView, path: &RelPath) -> Result<String, Failure> {
+    match shared.text(path, view.max_file_bytes) {
         Ok(read) => Ok(read.text),
         Err(Unshown::Open(OpenError::TooLarge { size, limit })) => Err(Failure::new(
             ErrorCode::LimitExceeded,

@@ -22,11 +22,13 @@ mod lock;
 mod metrics;
 mod model_text;
 mod open_file;
+mod origin;
 mod outliner;
 mod place;
 mod presence;
 mod preview;
 mod provider_thread;
+mod published;
 mod recognition;
 mod refresh;
 mod refresh_queue;
@@ -69,7 +71,8 @@ pub use filestore::indexing::{IndexSettings, LocalChunkEmbedder, StoreIndexWorke
 pub use filestore::search::{FileSearch, SearchHit as StoreHit, SearchSettings};
 pub use filestore::{
     CallFilter, CallRecord, FileEntry, FileListing, FileSlice, FileVersion, KeyRecord, MutationGuard,
-    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreTime, VersionContent, WriteOutcome,
+    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreMetrics, StoreTime, VersionContent,
+    WriteOutcome,
 };
 pub use index::{IndexError, survive_cut_files};
 pub use ingest::{
@@ -80,6 +83,10 @@ pub use place::OpenSelection;
 pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use preview::{Preview, PreviewRequest};
+pub use published::{
+    LeftOut, PUBLISHED_FORMAT, PublishEvent, PublishReport, PublishRequest, PublishedFeed, PublishedProject,
+    StoreFeed,
+};
 pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
 pub use retrieve::summary::{GivenResult, SummaryStyle};
 pub use retrieve::symbols::{SymbolDefinition, SymbolUse};

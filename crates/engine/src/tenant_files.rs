@@ -3,26 +3,30 @@
 //! The store is opened by the first call that needs it. A store that cannot be reached is tried again by the next call, so that a
 //! server recovers without a restart.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use filestore::publication::PublicationBackend;
 use filestore::redaction::redacted;
 use filestore::search::{FileSearch, SearchHit, StoreSearchRequest};
 use filestore::{
     CallFilter, CallLog, CallLogOptions, CallRecord, DeleteRequest, FileBackend, FileListing, FileSlice,
     FileVersion, KeyRecord, MutationGuard, PathState, ProjectName, ProjectScope, ProjectSummary, RateRule,
-    RecordBackend, RenameRequest, RestoreRequest, StoreLimits, StorePath, StoreTime, TenantRates,
-    VersionContent, WriteMode, WriteOutcome, WriteRequest,
+    RecordBackend, RenameRequest, RestoreRequest, StoreLimits, StoreMetrics, StorePath, StoreTime,
+    TenantRates, VersionContent, WriteMode, WriteOutcome, WriteRequest,
 };
 use futures::future::BoxFuture;
 use model::{ErrorCode, Failure, SystemMonotonicClock, TenantId};
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use crate::call::Call;
 
 /// Tenants whose rate is remembered at a time.
 const REMEMBERED_TENANTS: usize = 100_000;
+
+/// For so long after an attempt to open the store failed, its failure is the answer: callers that came together wait once.
+const OPENING_PAUSE: Duration = Duration::from_millis(250);
 
 /// The longest key under which a change is recognised.
 const MUTATION_KEY_BYTES: usize = 200;
@@ -32,6 +36,7 @@ const MUTATION_KEY_BYTES: usize = 200;
 pub struct OpenedStore {
     pub files: Arc<dyn FileBackend>,
     pub records: Arc<dyn RecordBackend>,
+    pub publications: Arc<dyn PublicationBackend>,
     /// `None` where searching is switched off.
     pub search: Option<FileSearch>,
 }
@@ -60,17 +65,28 @@ pub struct WriteIntent {
 /// The files of all tenants, behind the one door through which callers reach their own.
 pub struct TenantFiles {
     open: StoreOpener,
-    store: OnceCell<(OpenedStore, CallLog)>,
+    store: OnceLock<(OpenedStore, CallLog)>,
+    /// Held while the store is being opened, with what became of the last attempt.
+    last_failure: Mutex<Option<(Instant, Failure)>>,
     config: TenantFilesConfig,
     rates: Option<TenantRates>,
+    metrics: Arc<StoreMetrics>,
 }
 
 impl TenantFiles {
-    pub fn new(config: TenantFilesConfig, open: StoreOpener) -> TenantFiles {
+    pub fn new(config: TenantFilesConfig, metrics: Arc<StoreMetrics>, open: StoreOpener) -> TenantFiles {
         let rates = config
             .rate
             .map(|rule| TenantRates::new(rule, REMEMBERED_TENANTS, Arc::new(SystemMonotonicClock)));
-        TenantFiles { open, store: OnceCell::new(), config, rates }
+        TenantFiles { open, store: OnceLock::new(), last_failure: Mutex::default(), config, rates, metrics }
+    }
+
+    /// What was counted, as a part of the page for a Prometheus server; nothing before the store was needed.
+    pub fn metrics_page(&self) -> String {
+        match self.store.get() {
+            Some((_, log)) => self.metrics.page(log.lost()),
+            None => String::new(),
+        }
     }
 
     pub fn config(&self) -> &TenantFilesConfig {
@@ -148,12 +164,17 @@ impl TenantFiles {
         path: &str,
         intent: WriteIntent,
     ) -> Result<WriteOutcome, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
-        let WriteIntent { content, mode, offset, guard } = intent;
-        let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
-        let guard = checked_guard(guard)?;
-        let request = WriteRequest { path, content, mode, offset, guard };
-        self.store().await?.files.write(&scope, request).await
+        let done = async {
+            let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+            let WriteIntent { content, mode, offset, guard } = intent;
+            let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
+            let guard = checked_guard(guard)?;
+            let request = WriteRequest { path, content, mode, offset, guard };
+            self.store().await?.files.write(&scope, request).await
+        }
+        .await;
+        self.metrics.mutation("file_write", &done);
+        done
     }
 
     /// How many files were deleted.
@@ -165,9 +186,14 @@ impl TenantFiles {
         recursive: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
-        let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
-        self.store().await?.files.delete(&scope, request).await
+        let done = async {
+            let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
+            let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
+            self.store().await?.files.delete(&scope, request).await
+        }
+        .await;
+        self.metrics.mutation("file_delete", &done);
+        done
     }
 
     /// How many files were moved.
@@ -179,10 +205,15 @@ impl TenantFiles {
         overwrite: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
-        let scope = scope(call, project)?;
-        let (from, to) = (StorePath::parse(from)?, StorePath::parse(to)?);
-        let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
-        self.store().await?.files.rename(&scope, request).await
+        let done = async {
+            let scope = scope(call, project)?;
+            let (from, to) = (StorePath::parse(from)?, StorePath::parse(to)?);
+            let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
+            self.store().await?.files.rename(&scope, request).await
+        }
+        .await;
+        self.metrics.mutation("file_rename", &done);
+        done
     }
 
     /// A `limit` of 0 or less is the operator's default.
@@ -230,7 +261,15 @@ impl TenantFiles {
             secret: None,
             reranker: None,
         };
-        Ok(search.search(&request).await?.hits)
+        let started = Instant::now();
+        let found = search.search(&request).await;
+        self.metrics.search_latency(started.elapsed());
+        let found = found?;
+        if let Some(reason) = &found.rerank_error {
+            tracing::warn!(%reason, "the reranker failed; passages are in the order of their own scores");
+            self.metrics.rerank_failed();
+        }
+        Ok(found.hits)
     }
 
     /// Newest first.
@@ -263,9 +302,14 @@ impl TenantFiles {
         version: i64,
         guard: MutationGuard,
     ) -> Result<WriteOutcome, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
-        let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
-        self.store().await?.files.restore(&scope, request).await
+        let done = async {
+            let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+            let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
+            self.store().await?.files.restore(&scope, request).await
+        }
+        .await;
+        self.metrics.mutation("file_restore", &done);
+        done
     }
 
     pub async fn projects(&self, call: &Call) -> Result<Vec<ProjectSummary>, Failure> {
@@ -287,14 +331,28 @@ impl TenantFiles {
     }
 
     async fn opened(&self) -> Result<&(OpenedStore, CallLog), Failure> {
-        self.store
-            .get_or_try_init(|| async {
-                let store = (self.open)().await?;
-                let (log, writer) = CallLog::new(Arc::clone(&store.records), CallLogOptions::default());
-                tokio::spawn(writer);
-                Ok((store, log))
-            })
-            .await
+        if let Some(opened) = self.store.get() {
+            return Ok(opened);
+        }
+        let mut last_failure = self.last_failure.lock().await;
+        if let Some(opened) = self.store.get() {
+            return Ok(opened);
+        }
+        if let Some((at, failure)) = last_failure.as_ref()
+            && at.elapsed() < OPENING_PAUSE
+        {
+            return Err(failure.clone());
+        }
+        let store = match (self.open)().await {
+            Ok(store) => store,
+            Err(failure) => {
+                *last_failure = Some((Instant::now(), failure.clone()));
+                return Err(failure);
+            }
+        };
+        let (log, writer) = CallLog::new(Arc::clone(&store.records), CallLogOptions::default());
+        tokio::spawn(writer);
+        Ok(self.store.get_or_init(|| (store, log)))
     }
 }
 

@@ -17,6 +17,7 @@ mod metrics;
 mod mutation;
 mod path;
 mod project;
+pub mod publication;
 mod quota;
 mod rate;
 mod record;

@@ -11,10 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use index::{Index, Unoutlined};
 use lang::{Language, OutlineLimits, ParsedSource};
 use model::{ContentHash, Definition, DocId, Outline, RelPath, Uses};
-use policy::Guard;
 
 use crate::IngestError;
-use crate::text::read_text;
+use crate::text::{FileText, Unshown};
 
 /// Documents whose outlines become durable together.
 const BATCH: usize = 256;
@@ -67,9 +66,12 @@ pub fn summary(parsed: &ParsedSource) -> Outline {
     Outline { definitions, uses }
 }
 
+/// Gives the text of a file that has at most so many bytes.
+pub type ReadText<'a> = dyn Fn(&RelPath, u64) -> Result<FileText, Unshown> + Sync + 'a;
+
 /// Makes the outlines that are missing. What changes meanwhile is left to the next pass.
 pub fn outline_all(
-    guard: &Guard,
+    read: &ReadText<'_>,
     index: &Index,
     threads: usize,
     cancel: &AtomicBool,
@@ -85,7 +87,7 @@ pub fn outline_all(
         let batch = index.unoutlined(after, BATCH)?;
         let Some(last) = batch.last() else { break };
         after = last.doc_id;
-        let outlines = outline_batch(guard, &batch, threads, cancel);
+        let outlines = outline_batch(read, &batch, threads, cancel);
         if cancel.load(Ordering::Relaxed) {
             return Err(IngestError::Cancelled);
         }
@@ -97,7 +99,7 @@ pub fn outline_all(
 }
 
 fn outline_batch(
-    guard: &Guard,
+    read: &ReadText<'_>,
     batch: &[Unoutlined],
     threads: usize,
     cancel: &AtomicBool,
@@ -109,7 +111,7 @@ fn outline_batch(
             if cancel.load(Ordering::Relaxed) {
                 return;
             }
-            if let Some(outline) = outline_of(guard, document) {
+            if let Some(outline) = outline_of(read, document) {
                 let row = (document.doc_id, document.content_hash, outline);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push(row);
             }
@@ -129,10 +131,9 @@ fn outline_batch(
     done
 }
 
-fn outline_of(guard: &Guard, document: &Unoutlined) -> Option<Outline> {
+fn outline_of(read: &ReadText<'_>, document: &Unoutlined) -> Option<Outline> {
     let path = RelPath::from_walk(&document.path).ok()?;
-    let mut file = guard.open(&path).ok()?;
-    let read = read_text(guard, &path, &mut file, OutlineLimits::default().max_bytes as u64).ok()?;
+    let read = read(&path, OutlineLimits::default().max_bytes as u64).ok()?;
     // Another content than the one that is indexed will be looked at when that one is.
     (read.content_hash == document.content_hash)
         .then(|| structure(&document.path, &read.text).as_ref().map(summary))?

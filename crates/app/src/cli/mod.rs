@@ -15,6 +15,7 @@ use crate::commands::costs::CostsArgs;
 use crate::commands::extras::ExtrasArgs;
 use crate::commands::keys::KeysCommand;
 use crate::commands::open::OpenArgs;
+use crate::commands::publish::PublishArgs;
 use crate::print::style::ColorChoice;
 
 const EXAMPLES: &str = "\
@@ -132,6 +133,14 @@ Examples:
   dir2mcp extras add ocr --from rapidocr-3.10.0-py3-none-any.whl
                                       Use a package file that was fetched on another machine")]
     Extras(ExtrasArgs),
+    /// Publish the directory as a project of the file store, for servers that have no folder
+    #[command(after_help = "\
+Examples:
+  dir2mcp publish --project handbook  Send what changed since the last time; then, anywhere on this store:
+  dir2mcp up --project handbook       Answer from what was published
+  dir2mcp publish --project handbook --to postgres://publisher@db.internal/files
+                                      Publish to a PostgreSQL server that a team shares")]
+    Publish(PublishArgs),
     /// Make, list and revoke keys of the file store
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -313,7 +322,21 @@ pub(crate) struct UpArgs {
     )]
     pub x402_tools_call_enabled: Option<bool>,
     #[command(flatten)]
+    pub published: ProjectArgs,
+    #[command(flatten)]
     pub repo: RepoArgs,
+}
+
+/// What to serve instead of a directory.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Published project")]
+pub(crate) struct ProjectArgs {
+    /// Serve this published project of the file store, without its directory
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Name of the key whose project it is [default: files.stdio_key, else what callers share]
+    #[arg(long, value_name = "NAME", requires = "project")]
+    pub key: Option<String>,
 }
 
 /// What the repository tools may show; over `repo_mcp.toml` and the config file.
@@ -363,6 +386,8 @@ pub(crate) struct StdioArgs {
     /// How tool names are listed: dotted, or underscore for clients that refuse dots [default: dotted]
     #[arg(long, value_name = "SPELLING")]
     pub tool_names: Option<String>,
+    #[command(flatten)]
+    pub published: ProjectArgs,
     #[command(flatten)]
     pub repo: RepoArgs,
 }

@@ -16,6 +16,7 @@ pub(crate) mod keys;
 pub(crate) mod large_folder;
 mod model_questions;
 pub(crate) mod open;
+pub(crate) mod publish;
 pub(crate) mod read_documents;
 pub(crate) mod repo;
 pub(crate) mod roots;

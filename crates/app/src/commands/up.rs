@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::ProjectArgs;
 use crate::config::{Loaded, render};
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
@@ -24,7 +25,7 @@ use crate::wire;
 
 const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
     memory::prepare();
     memory::raise_open_files();
@@ -46,8 +47,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     // Looking up a name reads files of the system, which the confined process cannot.
     let addresses = dir2mcp_http::resolve(&settings.server.listen.to_string())?;
     // Before the first thread: a thread that already runs would stay free.
-    let confined = policy::confine(&wire::confinement(loaded));
-    let workspace = wire::open_roots(loaded)?;
+    let confined = policy::confine(&wire::confinement(loaded, published));
+    let workspace = wire::open_served(loaded, published, &|message| reporter.warn(message))?;
     let engine = Arc::clone(&workspace.engines()[0]);
     // A config file that came with a folder may name them; the user who starts the server should see what it serves.
     if workspace.engines().len() > 1 {

@@ -464,6 +464,8 @@ keys! {
     FilesPostgresReadUrl "files.postgres.read_url": Secret, Preset::Empty, Change;
     /// Schemas that tenants are spread over.
     FilesPostgresBuckets "files.postgres.buckets": Int { min: 1, max: 4096 }, Preset::Int(1), Change;
+    /// Connections that this server keeps to PostgreSQL, at most; as many again to a replica.
+    FilesPostgresPoolSize "files.postgres.pool_size": Int { min: 2, max: 1000 }, Preset::Int(10), Larger;
     /// Address of the Redis server that keeps credentials for background work.
     FilesRedisUrl "files.redis.url": Secret, Preset::Empty, Change;
     /// Whose files a caller sees. single: all who may use the server share them. keys: each key of `dir2mcp keys add` has its

@@ -185,6 +185,13 @@ impl Reporter {
         }
     }
 
+    /// Something for people to read, where they do. `text` must be safe already.
+    pub(crate) fn line(&self, text: &str) {
+        if matches!(self.form, ReportForm::Lines | ReportForm::Bar { lines: true, .. }) {
+            self.print(text);
+        }
+    }
+
     fn print(&self, text: &str) {
         let write = || tolerate_closed_pipe(super::out(text));
         let _ = match &self.form {

@@ -2,6 +2,7 @@
 
 mod machine;
 mod models;
+mod publication;
 mod store;
 
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ use dir2mcp_http::{
 use engine::state_dir::{self, StateDirError};
 use engine::{
     AnswerSettings, ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError,
-    FurtherRoot, InProcess, IngestRules, SystemClock, Workspace,
+    FurtherRoot, InProcess, IngestRules, PublishedProject, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -28,6 +29,7 @@ use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
 use crate::api;
+use crate::cli::ProjectArgs;
 use crate::config::settings;
 use crate::config::{Loaded, Settings, files};
 use crate::exit::Exit;
@@ -38,6 +40,7 @@ use crate::workspace::{self, FoundRoot, RootPlace};
 
 pub(crate) use machine::{capabilities, extras};
 pub(crate) use models::{costs, local_provider, models_of, probe};
+pub(crate) use publication::{failed, project_feed};
 use store::StoredKeys;
 pub(crate) use store::{FilesDoor, tenant_of_key};
 
@@ -56,22 +59,34 @@ pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
     let providers = models::providers(loaded)?;
-    Ok(open(loaded, providers, &RootPlace::primary(&loaded.settings), false)?)
+    Ok(open(loaded, providers, &RootPlace::primary(&loaded.settings), false, None)?)
 }
 
 /// The same, for a look at what is there, which takes no provider.
 pub(crate) fn open_engine_for_reading(loaded: &Loaded) -> Result<Arc<Engine>, EngineError> {
     let providers = Providers::only(EmbeddingProvider::from(TableEmbedder));
-    open(loaded, providers, &RootPlace::primary(&loaded.settings), true)
+    open(loaded, providers, &RootPlace::primary(&loaded.settings), true, None)
+}
+
+/// Opens what a server serves: the roots of the workspace, or a published project instead of them.
+pub(crate) fn open_served(
+    loaded: &Loaded,
+    published: &ProjectArgs,
+    warn: &dyn Fn(&str),
+) -> Result<Arc<Workspace>, Exit> {
+    match published.project {
+        Some(_) => publication::open_project(loaded, published, warn),
+        None => open_roots(loaded),
+    }
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
 pub(crate) fn open_roots(loaded: &Loaded) -> Result<Arc<Workspace>, Exit> {
     let settings = &loaded.settings;
     let providers = models::providers(loaded)?;
-    let primary = open(loaded, providers.clone(), &RootPlace::primary(settings), false)?;
+    let primary = open(loaded, providers.clone(), &RootPlace::primary(settings), false, None)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
-        FoundRoot::Own(place) => match open(loaded, providers.clone(), &place, false) {
+        FoundRoot::Own(place) => match open(loaded, providers.clone(), &place, false, None) {
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
@@ -87,12 +102,14 @@ fn open(
     providers: Providers,
     place: &RootPlace,
     read_only: bool,
+    published: Option<PublishedProject>,
 ) -> Result<Arc<Engine>, EngineError> {
     let settings = &loaded.settings;
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
+        published,
         rules: ingest_rules(settings, place),
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
@@ -222,6 +239,7 @@ pub(crate) fn site(
         .vitals(Arc::new(WorkspaceVitals {
             workspace: Arc::clone(workspace),
             costs: models::ledger_path(settings),
+            files: files.map(|door| Arc::clone(&door.files)),
         }))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
@@ -364,11 +382,12 @@ pub(crate) fn http_config(
 
 /// What the running server may touch: its root and its certificate to read, its state directory to write, and what its
 /// providers need. Nothing else is needed once the configuration and the keys are read.
-pub(crate) fn confinement(loaded: &Loaded) -> Confinement {
+pub(crate) fn confinement(loaded: &Loaded, published: &ProjectArgs) -> Confinement {
     let settings = &loaded.settings;
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
     let mut confinement = Confinement {
-        read: workspace::folders(settings).chain(tls).collect(),
+        // A server of a published project has no folder, and may not read the one it was started in.
+        read: workspace::folders(settings).filter(|_| published.project.is_none()).chain(tls).collect(),
         write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()]
             .into_iter()
             .chain(store::folder(settings))

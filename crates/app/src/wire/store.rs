@@ -2,19 +2,27 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dir2mcp_http::{Authenticate, Authenticated, RouteLimits, presented_token};
 use engine::{
-    FileSearch, LocalChunkEmbedder, OpenedStore, StoreIndexWorker, SystemClock, TenantFiles,
+    FileSearch, LocalChunkEmbedder, OpenedStore, StoreIndexWorker, StoreMetrics, SystemClock, TenantFiles,
     TenantFilesConfig,
 };
+use filestore::backends::postgres::{PostgresOptions, PostgresStore};
 use filestore::backends::sqlite::SqliteStore;
+use filestore::indexing::{ChunkEmbedder, IndexBackend};
+use filestore::publication::PublicationBackend;
+use filestore::search::SearchBackend;
+use filestore::{FileBackend, RecordBackend};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::HeaderMap;
 use model::{ErrorCode, Failure, Identity, TenantId};
 use providers::local::TableEmbedder;
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
@@ -35,10 +43,11 @@ impl FilesDoor {
             return None;
         }
         let config = TenantFilesConfig { limits: files.limits.clone(), rate: files.rate };
+        let metrics = Arc::new(StoreMetrics::new(files.slo_p95));
         let stop = CancellationToken::new();
-        let stopping = stop.clone();
-        let open = Box::new(move || open(files.clone(), stopping.clone()).boxed());
-        Some(FilesDoor { files: Arc::new(TenantFiles::new(config, open)), stop })
+        let (stopping, counting) = (stop.clone(), Arc::clone(&metrics));
+        let open = Box::new(move || open(files.clone(), Arc::clone(&counting), stopping.clone()).boxed());
+        Some(FilesDoor { files: Arc::new(TenantFiles::new(config, metrics, open)), stop })
     }
 
     /// Whose files the client on standard input sees.
@@ -67,7 +76,72 @@ impl FilesDoor {
     }
 }
 
-async fn open(settings: FilesSettings, stop: CancellationToken) -> Result<OpenedStore, Failure> {
+/// One backend seen from all sides.
+struct StoreSides {
+    files: Arc<dyn FileBackend>,
+    records: Arc<dyn RecordBackend>,
+    index: Arc<dyn IndexBackend>,
+    search: Arc<dyn SearchBackend>,
+    publications: Arc<dyn PublicationBackend>,
+    /// Changes when this process wrote a job.
+    written: watch::Receiver<u64>,
+}
+
+impl StoreSides {
+    fn of<B>(backend: Arc<B>, written: watch::Receiver<u64>) -> StoreSides
+    where
+        B: FileBackend + RecordBackend + IndexBackend + SearchBackend + PublicationBackend,
+    {
+        StoreSides {
+            files: backend.clone(),
+            records: backend.clone(),
+            index: backend.clone(),
+            search: backend.clone(),
+            publications: backend,
+            written,
+        }
+    }
+}
+
+async fn open(
+    settings: FilesSettings,
+    metrics: Arc<StoreMetrics>,
+    stop: CancellationToken,
+) -> Result<OpenedStore, Failure> {
+    let embedder: Arc<dyn ChunkEmbedder> = Arc::new(LocalChunkEmbedder::new(Arc::new(TableEmbedder)));
+    let sides = open_backend(&settings, &metrics, embedder.dimensions()).await?;
+    let clock = Arc::new(SystemClock);
+    let mut cleaner = None;
+    let search = settings.search.enabled.then(|| FileSearch {
+        backend: Arc::clone(&sides.search),
+        embedder: Arc::clone(&embedder),
+        clock: clock.clone(),
+        settings: settings.search.clone(),
+    });
+    if search.is_some() {
+        let (model, dimensions) = (embedder.model().to_owned(), embedder.dimensions());
+        sides.index.prepare_vectors(&model, dimensions, engine::now()).await?;
+        let mut worker =
+            StoreIndexWorker::new(Arc::clone(&sides.index), embedder, clock, settings.index.clone());
+        worker.observer = Some(metrics.clone());
+        cleaner = Some(worker.clone());
+        tokio::spawn(worker.run(sides.written.clone(), stop.clone()));
+        tokio::spawn(measure_queue(Arc::clone(&sides.index), metrics, stop.clone()));
+    }
+    tokio::spawn(housekeeping(Arc::clone(&sides.files), cleaner, stop));
+    Ok(OpenedStore {
+        files: sides.files,
+        records: sides.records,
+        publications: sides.publications,
+        search,
+    })
+}
+
+async fn open_backend(
+    settings: &FilesSettings,
+    metrics: &Arc<StoreMetrics>,
+    dimensions: usize,
+) -> Result<StoreSides, Failure> {
     match &settings.backend {
         FilesBackend::Sqlite => {
             let (path, limits) = (settings.path.clone(), settings.limits.clone());
@@ -78,27 +152,60 @@ async fn open(settings: FilesSettings, stop: CancellationToken) -> Result<Opened
                 Ok(Err(error)) => return Err(unreachable_store(error)),
                 Err(error) => return Err(unreachable_store(error)),
             };
-            let commits = store.commits();
-            let store = Arc::new(store);
-            let embedder = Arc::new(LocalChunkEmbedder::new(Arc::new(TableEmbedder)));
-            let clock = Arc::new(SystemClock);
-            let search = settings.search.enabled.then(|| FileSearch {
-                backend: store.clone(),
-                embedder: embedder.clone(),
-                clock: clock.clone(),
-                settings: settings.search.clone(),
-            });
-            if search.is_some() {
-                let worker = StoreIndexWorker::new(store.clone(), embedder, clock, settings.index.clone());
-                tokio::spawn(worker.run(commits, stop));
-            }
-            Ok(OpenedStore { files: store.clone(), records: store, search })
+            store.count_in(Arc::clone(metrics));
+            let written = store.commits();
+            Ok(StoreSides::of(Arc::new(store), written))
         }
-        FilesBackend::Postgres { .. } => Err(Failure::new(
-            ErrorCode::ConfigInvalid,
-            "files.backend: postgres is not available in this version",
-        )
-        .hint("Set files.backend: sqlite, which needs no server.")),
+        FilesBackend::Postgres { url, read_url, buckets, pool_size, .. } => {
+            let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
+            let options = PostgresOptions {
+                read_url: read_url.as_ref().map(|url| url.expose().to_owned()),
+                buckets: *buckets,
+                pool_size: *pool_size,
+                limits: settings.limits.clone(),
+                metrics: Some(Arc::clone(metrics)),
+                ..PostgresOptions::new(url.expose(), dimensions)
+            };
+            let store = Arc::new(PostgresStore::open(options).await.inspect_err(|failure| {
+                tracing::warn!(%failure, "the file store cannot be opened");
+            })?);
+            let written = store.commits();
+            Ok(StoreSides::of(store, written))
+        }
+    }
+}
+
+/// How often what is kept no longer is removed; a process that starts does it at once.
+const HOUSEKEEPING: Duration = Duration::from_secs(10 * 60);
+/// How often the jobs that wait are counted.
+const QUEUE_MEASURED: Duration = Duration::from_secs(5);
+
+/// Removes what was deleted, replaced or remembered longer ago than is kept, and jobs that ended.
+async fn housekeeping(files: Arc<dyn FileBackend>, jobs: Option<StoreIndexWorker>, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(HOUSEKEEPING);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        match files.purge(engine::now()).await {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(rows, "removed what the file store keeps no longer"),
+            Err(failure) => tracing::warn!(%failure, "the file store could not be tidied up"),
+        }
+        if let Some(jobs) = &jobs
+            && let Err(failure) = jobs.clean_up().await
+        {
+            tracing::warn!(%failure, "index jobs that ended could not be removed");
+        }
+    }
+}
+
+async fn measure_queue(index: Arc<dyn IndexBackend>, metrics: Arc<StoreMetrics>, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(QUEUE_MEASURED);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        // While the store is away the last number stands; that it is away is told by others.
+        if let Ok(queue) = index.queue().await {
+            metrics.queue_depth(queue.pending + queue.processing);
+        }
     }
 }
 

@@ -205,7 +205,7 @@ fn written(pages: &[u32]) -> String {
 }
 
 /// Reads [`written`] back; what is no page number is passed over.
-fn read(pages: &str) -> Vec<u32> {
+pub(super) fn read(pages: &str) -> Vec<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)

@@ -33,7 +33,13 @@ pub(crate) struct FilesSettings {
 #[derive(Debug, Clone)]
 pub(crate) enum FilesBackend {
     Sqlite,
-    Postgres { url: Secret, read_url: Option<Secret>, redis_url: Option<Secret>, buckets: u32 },
+    Postgres {
+        url: Secret,
+        read_url: Option<Secret>,
+        redis_url: Option<Secret>,
+        buckets: u32,
+        pool_size: usize,
+    },
 }
 
 /// Whose files a caller sees.
@@ -59,6 +65,7 @@ impl SettingsCheck<'_> {
                 read_url: secret(Key::FilesPostgresReadUrl),
                 redis_url: secret(Key::FilesRedisUrl),
                 buckets: values.int(Key::FilesPostgresBuckets) as u32,
+                pool_size: values.int(Key::FilesPostgresPoolSize) as usize,
             },
             ("postgres", None) => {
                 self.problem(Key::FilesBackend, "postgres needs files.postgres.url");
