@@ -1,0 +1,23 @@
+//! The file store from outside, on both backends: one body of cases, each named after the lines of the contract that it holds
+//! (`f…`), run over MCP against the built binary.
+//!
+//! A topic is a list of cases that share a server; each case is a tenant of its own, so that none can see another.
+
+mod suite;
+mod world;
+
+mod deleting;
+mod identity;
+mod listing;
+mod reading;
+mod renaming;
+mod stat;
+mod validation;
+mod writing;
+
+use suite::{Case, on_both_backends};
+use world::{Backend, Tenant, World};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_dir2mcp");
+
+on_both_backends!(identity, validation, stat, reading, writing, deleting, renaming, listing);
