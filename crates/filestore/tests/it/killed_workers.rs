@@ -49,7 +49,7 @@ impl Sides {
 
 /// Who makes the vectors; between them they lead past every point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Maker {
+pub(crate) enum Maker {
     /// In this process, with the words.
     Local,
     /// A service with the caller's key, after the words.
@@ -58,9 +58,15 @@ enum Maker {
     FailingService,
 }
 
-struct TestEmbedder {
+pub(crate) struct TestEmbedder {
     maker: Maker,
     has_failed: AtomicBool,
+}
+
+impl TestEmbedder {
+    pub(crate) fn new(maker: Maker) -> TestEmbedder {
+        TestEmbedder { maker, has_failed: AtomicBool::new(false) }
+    }
 }
 
 impl ChunkEmbedder for TestEmbedder {
@@ -153,7 +159,7 @@ async fn write(sides: &Sides, scope: &ProjectScope, path: &str, content: &str) {
 /// One kill. The time until all jobs were done, or `None` where the point was not met.
 async fn kill_and_recover(sides: &Sides, maker: Maker, point: FaultPoint, number: u8) -> Option<Duration> {
     let scope = ProjectScope::new(TenantId::from_digest([number; 32]), ProjectName::parse("p").unwrap());
-    let embedder = Arc::new(TestEmbedder { maker, has_failed: AtomicBool::new(false) });
+    let embedder = Arc::new(TestEmbedder::new(maker));
     let text = "A paragraph about accordions and their keys.\n\n".repeat(150);
     write(sides, &scope, "/gone.md", "soon deleted").await;
     write(sides, &scope, "/kept.md", "an earlier state").await;

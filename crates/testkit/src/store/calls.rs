@@ -182,7 +182,8 @@ fn list(model: &StoreModel, path: &str, depth: i64, limit: i64) -> Result<Value,
     if !is_there {
         return Err("NOT_FOUND");
     }
-    if depth == 0 {
+    // A file has nothing below it: it is listed itself.
+    if depth == 0 || model.files.contains_key(path) {
         return Ok(json!({ "entries": [row(path)], "has_more": false }));
     }
     let mut paths = std::collections::BTreeSet::new();
