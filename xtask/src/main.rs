@@ -19,6 +19,7 @@ mod fuzz;
 mod house;
 mod licences;
 mod load;
+mod model;
 mod outlines;
 mod process;
 mod provider_clients;
@@ -53,15 +54,20 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    files (default 1000, 200, 10000, 2000, 500): it starts, mends itself, answers right
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
-  torture [--operations N] [--projects N] [--kills N] [--seed N]
-                                   writers on one file store through several servers that are killed (default 20000
-                                   operations): is what they saw possible one after another?
+  torture [--operations N] [--projects N] [--kills N] [--seed N] [--backend sqlite|postgres]
+                                   writers on one file store through several servers that are killed, and a database
+                                   server that crashes (default 20000 operations): is what they saw possible one
+                                   after another?
+  model [--operations N] [--tenants N] [--seed N] [--backend sqlite|postgres]
+                                   random calls on the file store (default 1000000) against a plain model: no
+                                   difference, and nothing of one tenant in an answer to another
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
   load [--greedy N] [--questions N] [--at-once N] [--rounds N]
                                    an honest client beside 1000 greedy connections, and the memory after three times
                                    10000 questions at once, both as ratios
-  bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|watched|growth]... [--write]
-                                   measure speed as ratios; --peers beside semble, --growth with large folders;
+  bench [--tree PATH] [--peers] [--growth] [--only PART]... [--write]
+                                   measure speed as ratios; --peers beside semble, --growth with large folders; PART is
+                                   tree, peers, large, watched, growth, vectors, store or store-growth;
                                    --write puts them in docs/performance.md
   compare [--rounds N] [--write]   dir2mcp beside ripgrep, semble, codegraph, recoll and the MCP filesystem server: what they
                                    find, cost, read and show (installs 700 MB); --write puts it in docs/comparison.md
@@ -111,6 +117,7 @@ fn main() -> ExitCode {
         "edits" => edits::run(&mut args),
         "sessions" => sessions::run(&mut args),
         "torture" => torture::run(&mut args),
+        "model" => model::run(&mut args),
         "load" => load::run(&mut args),
         "bench" => bench::run(&mut args),
         "compare" => compare::run(&mut args),

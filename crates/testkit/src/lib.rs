@@ -30,7 +30,7 @@ pub mod store;
 mod tree;
 
 pub use client::{Client, Era, LEGACY, MODERN, Reply, ToolReply, initialize_params, modern_meta};
-pub use databases::{Database, Postgres, Redis};
+pub use databases::{Database, HeldTransaction, Postgres, Redis};
 pub use embedder::{NoMeaning, Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited};
 pub use folder::Folder;
 pub use hanging::HangingFiles;

@@ -1,5 +1,7 @@
 //! Tests of the file store through its public interface.
 
+mod clock_jumps;
+mod killed_workers;
 mod listing;
 mod publication;
 mod sqlite_files;

@@ -8,5 +8,5 @@ mod guarded;
 mod postgres;
 mod redis;
 
-pub use postgres::{Database, Postgres};
+pub use postgres::{Database, HeldTransaction, Postgres};
 pub use redis::Redis;

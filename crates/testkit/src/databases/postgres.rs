@@ -1,9 +1,10 @@
 //! PostgreSQL 16 with pgvector, from the package that `cargo xtask tools` installs.
 
 use std::fs;
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -11,7 +12,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use rustix::process::Pid;
 
 use super::guarded::{Guarded, ServerPlan, Shared, as_server, free_port, give_away, server_folder, tools};
-use crate::{DEADLINE, Random};
+use crate::{DEADLINE, Process, Random};
 
 const USER: &str = "dir2mcp";
 /// What every database is a copy of.
@@ -210,6 +211,36 @@ impl Database {
             [row] if row.len() == 1 => row[0].clone(),
             _ => panic!("{sql}: not one value but {rows:?}"),
         }
+    }
+}
+
+/// A session of another client with an open transaction. Dropping it rolls back.
+#[derive(Debug)]
+pub struct HeldTransaction {
+    session: Process,
+    _input: ChildStdin,
+}
+
+impl HeldTransaction {
+    /// Begins a transaction and waits until the statements in it are done.
+    pub fn begin(database: &Database, sql: &str) -> HeldTransaction {
+        let mut psql = Command::new(programs().join("psql"));
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database.url()]);
+        let mut session = Process::start(psql.stdin(Stdio::piped())).expect("psql can be started");
+        let mut input = session.stdin().expect("the input is piped");
+        writeln!(input, "BEGIN;\n{sql};\n\\echo held").expect("psql reads");
+        loop {
+            match session.next_line(DEADLINE) {
+                Some(line) if line == "held" => return HeldTransaction { session, _input: input },
+                Some(_) => {}
+                None => panic!("psql did not do {sql}: {:?}", session.printed()),
+            }
+        }
+    }
+
+    /// The process of the other client.
+    pub fn id(&self) -> u32 {
+        self.session.id()
     }
 }
 

@@ -6,11 +6,22 @@
 mod suite;
 mod world;
 
+mod concurrency;
+mod coverage;
 mod deleting;
+mod doors;
+mod faults;
 mod identity;
+mod indexing;
+mod limits;
 mod listing;
+mod observing;
+mod piping;
+mod plain_http;
+mod proofs;
 mod reading;
 mod renaming;
+mod searching;
 mod stat;
 mod validation;
 mod writing;
@@ -20,4 +31,20 @@ use world::{Backend, Tenant, World};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_dir2mcp");
 
-on_both_backends!(identity, validation, stat, reading, writing, deleting, renaming, listing);
+on_both_backends!(
+    identity,
+    validation,
+    stat,
+    reading,
+    writing,
+    deleting,
+    renaming,
+    listing,
+    searching,
+    concurrency,
+    indexing,
+    limits,
+    observing,
+    plain_http,
+    piping,
+);

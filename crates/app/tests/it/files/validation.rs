@@ -190,14 +190,14 @@ fn arguments() -> Vec<Case> {
         ("a_project_that_is_null", "file_stat", json!({ "project": null })),
     ];
     let wrong = wrong.iter().cloned().map(|(what, tool, arguments)| {
-        Case::new(format!("f140_{what}_is_a_protocol_error"), move |t| {
+        Case::new(format!("f140_f141_{what}_is_a_protocol_error"), move |t| {
             let reply = t.request(tool, arguments.clone());
             assert_eq!(reply.error_code(), Some(-32602), "{reply:?}");
             assert!(!t.exists("/a"));
         })
     });
     let unknown = Case::new("f006_a_tool_that_is_not_there_is_a_protocol_error", |t| {
-        for name in ["file_chmod", "dir2mcp.search", "file_stat ", ""] {
+        for name in ["file_chmod", "dir2mcp.search", "FILE_STAT"] {
             let reply = t.request(name, json!({}));
             assert_eq!(reply.error_code(), Some(-32602), "{name:?}: {reply:?}");
         }

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use testkit::{Client, Database, Folder, HttpClient, Postgres, Program, Redis, Reply, Server, ToolReply};
+use testkit::{
+    Client, Database, Folder, HeldTransaction, HttpClient, Postgres, Program, Redis, Reply, Request,
+    Response, Server, ToolReply,
+};
 
 use super::BINARY;
 
@@ -22,11 +25,11 @@ impl Backend {
 
 /// A folder, its configuration and the databases of the store; servers come and go.
 pub(super) struct Home {
-    pub(super) backend: Backend,
     pub(super) folder: Folder,
     pub(super) program: Program,
     database: Option<Database>,
-    redis: Option<Redis>,
+    /// Its database is this test's as long as this lives.
+    _redis: Option<Redis>,
 }
 
 impl Home {
@@ -41,7 +44,7 @@ impl Home {
         let store = store_settings(database.as_ref().map(Database::url), redis.as_ref().map(Redis::url));
         write_config(&config, &store, settings);
         let program = Program::new(BINARY, &folder).flag("--config").flag(config);
-        Home { backend, folder, program, database, redis }
+        Home { folder, program, database, _redis: redis }
     }
 
     pub(super) fn serve(&self) -> Server {
@@ -56,8 +59,10 @@ impl Home {
         }
     }
 
-    pub(super) fn redis(&self) -> Option<&Redis> {
-        self.redis.as_ref()
+    /// Keeps a transaction open that has run this statement, on PostgreSQL, until the value is dropped.
+    pub(super) fn hold(&self, sql: &str) -> HeldTransaction {
+        let database = self.database.as_ref().expect("only PostgreSQL can be held up so");
+        HeldTransaction::begin(database, &format!("SET search_path TO dir2mcp_files_0000, public; {sql}"))
     }
 }
 
@@ -160,6 +165,47 @@ impl<'a> Tenant<'a> {
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> ToolReply {
         let arguments = self.arguments(arguments);
         self.client.call(tool, arguments)
+    }
+
+    /// A call of a tool that takes no project.
+    pub(super) fn client_call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.client.expect(tool, arguments)
+    }
+
+    /// The same where the call itself may be wrong.
+    pub(super) fn raw_call(&mut self, tool: &str, arguments: Value) -> Reply {
+        self.client.request("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// A request to the plain HTTP API.
+    pub(super) fn api(
+        &mut self,
+        method: &'static str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
+        let mut request = Request::new(method, &format!("/api/files{target}")).bearer(Some(&self.key));
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        self.client.connection.send(&request.body(body)).expect("the server answers")
+    }
+
+    /// Waits until something is so.
+    pub(super) fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Tenant<'a>) -> bool) {
+        let world = self.world;
+        world.server.poll(what, |_| is_so(self).then_some(()));
+    }
+
+    /// Waits until no job of the tenant is open.
+    pub(super) fn wait_indexed(&mut self) {
+        let tenant = tenant_hash(&self.key);
+        let sql = format!(
+            "SELECT count(*) FROM mcp_file_index_jobs \
+             WHERE apikey_hash = '{tenant}' AND status IN ('pending', 'processing')"
+        );
+        self.until("the jobs of the tenant", |t| t.world.home.rows(&sql)[0][0] == "0");
     }
 
     /// A call that succeeds.

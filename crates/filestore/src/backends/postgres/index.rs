@@ -79,7 +79,7 @@ impl IndexBackend for PostgresStore {
 
     fn extend(&self, lease: JobLease, now: StoreTime, until: StoreTime) -> BackendFuture<'_, bool> {
         Box::pin(async move {
-            let sql = "UPDATE {s}.mcp_file_index_leases SET expires_at = now() + $3 * INTERVAL '1 microsecond' \
+            let sql = "UPDATE {s}.mcp_file_index_leases SET expires_at = now() + $3::bigint * INTERVAL '1 microsecond' \
                        WHERE job_id = $1 AND token = $2";
             let mut connection = self.index_connection().await?;
             let statement =
@@ -322,27 +322,27 @@ async fn prepare_bucket(
 const HAS_DUE_JOB: &str = "SELECT EXISTS (SELECT 1 FROM {s}.mcp_file_index_jobs \
          WHERE status = 'pending' AND available_at <= now()) \
      OR EXISTS (SELECT 1 FROM {s}.mcp_file_index_jobs \
-         WHERE status = 'pending' AND available_at > now() + $1 * INTERVAL '1 microsecond') \
+         WHERE status = 'pending' AND available_at > now() + $1::bigint * INTERVAL '1 microsecond') \
      OR EXISTS (SELECT 1 FROM {s}.mcp_file_index_jobs j \
          LEFT JOIN {s}.mcp_file_index_leases l ON l.job_id = j.id WHERE j.status = 'processing' \
-         AND (l.expires_at IS NULL OR l.expires_at <= now() OR l.expires_at > now() + $1 * INTERVAL '1 microsecond'))";
+         AND (l.expires_at IS NULL OR l.expires_at <= now() OR l.expires_at > now() + $1::bigint * INTERVAL '1 microsecond'))";
 
 /// A job whose workers vanish again and again would take every worker with it.
 const EXPIRE: &str = "UPDATE {s}.mcp_file_index_jobs SET retry_count = retry_count + 1, updated_at = now(), \
      available_at = now(), status = CASE WHEN retry_count >= $1 THEN 'failed' ELSE 'pending' END \
      WHERE id = ANY(ARRAY(SELECT j.id FROM {s}.mcp_file_index_jobs j \
          LEFT JOIN {s}.mcp_file_index_leases l ON l.job_id = j.id WHERE j.status = 'processing' \
-         AND (l.expires_at IS NULL OR l.expires_at <= now() OR l.expires_at > now() + $2 * INTERVAL '1 microsecond') \
+         AND (l.expires_at IS NULL OR l.expires_at <= now() OR l.expires_at > now() + $2::bigint * INTERVAL '1 microsecond') \
          FOR UPDATE OF j SKIP LOCKED)) RETURNING id";
 const FREE: &str = "DELETE FROM {s}.mcp_file_index_leases WHERE job_id = ANY($1)";
 const BRING_FORWARD: &str = "UPDATE {s}.mcp_file_index_jobs SET available_at = now() \
-     WHERE status = 'pending' AND available_at > now() + $1 * INTERVAL '1 microsecond'";
+     WHERE status = 'pending' AND available_at > now() + $1::bigint * INTERVAL '1 microsecond'";
 const TAKE: &str = "UPDATE {s}.mcp_file_index_jobs SET status = 'processing', updated_at = now() \
      WHERE id = ANY(ARRAY(SELECT id FROM {s}.mcp_file_index_jobs WHERE status = 'pending' AND available_at <= now() \
          ORDER BY available_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)) \
      RETURNING id, apikey_hash, project, file_path, operation, file_updated_at, retry_count, created_at";
 const LEASE: &str = "INSERT INTO {s}.mcp_file_index_leases (job_id, worker, expires_at, token) \
-     VALUES ($1, $2, now() + $3 * INTERVAL '1 microsecond', $4) \
+     VALUES ($1, $2, now() + $3::bigint * INTERVAL '1 microsecond', $4) \
      ON CONFLICT (job_id) DO UPDATE SET worker = EXCLUDED.worker, expires_at = EXCLUDED.expires_at, token = EXCLUDED.token";
 
 /// Frees those whose lease ran out, then takes those that are due.
