@@ -118,13 +118,9 @@ fn name_postgres(loaded: &mut Loaded, url: &str) -> Result<(), Exit> {
     }
     let files = &mut loaded.settings.files;
     files.backend = match files.backend.clone() {
-        FilesBackend::Postgres { redis_url, buckets, pool_size, .. } => FilesBackend::Postgres {
-            url: Secret::new(url),
-            read_url: None,
-            redis_url,
-            buckets,
-            pool_size,
-        },
+        FilesBackend::Postgres { redis_url, buckets, pool_size, .. } => {
+            FilesBackend::Postgres { url: Secret::new(url), read_url: None, redis_url, buckets, pool_size }
+        }
         FilesBackend::Sqlite => FilesBackend::Postgres {
             url: Secret::new(url),
             read_url: None,

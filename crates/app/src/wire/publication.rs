@@ -69,7 +69,6 @@ fn open_published(
 }
 
 /// A state directory for each project, store and tenant. An empty folder in it stands for the root that there is not.
-#[allow(clippy::disallowed_methods, reason = "the state directory is our own")]
 fn place(settings: &Settings, name: &ProjectName, tenant: TenantId) -> Result<RootPlace, Exit> {
     let digest = blake3::hash(format!("{}\n{tenant:?}", store_name(&settings.files)).as_bytes()).to_hex();
     let state_dir = settings.state_dir.join("projects").join(format!("{name}-{}", &digest[..8]));

@@ -129,12 +129,7 @@ async fn open(
         tokio::spawn(measure_queue(Arc::clone(&sides.index), metrics, stop.clone()));
     }
     tokio::spawn(housekeeping(Arc::clone(&sides.files), cleaner, stop));
-    Ok(OpenedStore {
-        files: sides.files,
-        records: sides.records,
-        publications: sides.publications,
-        search,
-    })
+    Ok(OpenedStore { files: sides.files, records: sides.records, publications: sides.publications, search })
 }
 
 async fn open_backend(

@@ -6,22 +6,39 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::build::{file, paragraphs, text_pages, zip};
-use testkit::{Client, DEADLINE, Era, Finished, Folder, HttpClient, Process, Program, Server};
+use testkit::{
+    Client, DEADLINE, Database, Era, Finished, Folder, HttpClient, Postgres, Process, Program, Redis, Server,
+};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_dir2mcp");
 
 /// A file store that several processes use.
 struct Store {
     dir: tempfile::TempDir,
+    postgres: Option<(Database, Redis)>,
 }
 
 impl Store {
-    fn new() -> Store {
-        let store = Store { dir: tempfile::tempdir().unwrap() };
-        let config = format!("version: 1\nfiles:\n  path: {}\n", store.database().display());
-        std::fs::write(store.dir.path().join("store.yaml"), config).unwrap();
-        std::fs::create_dir(store.dir.path().join("nowhere")).unwrap();
-        store
+    fn sqlite() -> Store {
+        let store = Store { dir: tempfile::tempdir().unwrap(), postgres: None };
+        let path = store.database().display().to_string();
+        store.configured(&format!("  path: {path}\n"))
+    }
+
+    fn postgres() -> Store {
+        let (database, redis) = (Postgres::shared().database(), Redis::shared());
+        let lines = format!(
+            "  backend: postgres\n  postgres:\n    url: {}\n  redis:\n    url: {}\n",
+            database.url(),
+            redis.url()
+        );
+        Store { dir: tempfile::tempdir().unwrap(), postgres: Some((database, redis)) }.configured(&lines)
+    }
+
+    fn configured(self, files: &str) -> Store {
+        std::fs::write(self.dir.path().join("store.yaml"), format!("version: 1\nfiles:\n{files}")).unwrap();
+        std::fs::create_dir(self.dir.path().join("nowhere")).unwrap();
+        self
     }
 
     fn database(&self) -> PathBuf {
@@ -248,9 +265,8 @@ fn totals(server: &Server) -> Value {
     })
 }
 
-#[test]
-fn a_server_of_a_project_answers_as_the_server_of_its_folder() {
-    let (store, folder) = (Store::new(), mixed());
+fn a_server_of_a_project_answers_as_the_server_of_its_folder(store: &Store) {
+    let folder = mixed();
     let report = store.publish(&folder, "harbour");
     assert_eq!((&report["unchanged"], &report["removed"]), (&json!(0), &json!(0)), "{report}");
     assert_eq!(report["not_published"]["count"], 0, "{report}");
@@ -285,9 +301,8 @@ fn a_server_of_a_project_answers_as_the_server_of_its_folder() {
     assert_eq!(again["unchanged"], report["published"]);
 }
 
-#[test]
-fn edits_deletions_and_renames_are_followed_while_the_server_runs() {
-    let (store, folder) = (Store::new(), mixed());
+fn edits_deletions_and_renames_are_followed_while_the_server_runs(store: &Store) {
+    let folder = mixed();
     store.publish(&folder, "harbour");
     let of_folder = store.program(folder.path()).serve(&[]);
     of_folder.wait_indexed();
@@ -338,9 +353,8 @@ fn edits_deletions_and_renames_are_followed_while_the_server_runs() {
     assert_eq!(gone.code(), Some("FILE_NOT_FOUND"));
 }
 
-#[test]
-fn texts_can_be_read_as_files_of_the_project() {
-    let (store, folder) = (Store::new(), mixed());
+fn texts_can_be_read_as_files_of_the_project(store: &Store) {
+    let folder = mixed();
     store.publish(&folder, "harbour");
     let server = store.serve("harbour");
     let mut files = server.client_at("/mcp/files");
@@ -385,7 +399,7 @@ fn texts_can_be_read_as_files_of_the_project() {
 /// Every byte of the store, also what is packed in it.
 #[test]
 fn no_secret_reaches_the_store() {
-    let (store, folder) = (Store::new(), mixed());
+    let (store, folder) = (Store::sqlite(), mixed());
     store.publish(&folder, "harbour");
     // One that becomes a secret later takes its former text along.
     folder.write("docs/guide.md", format!("{BESIDE_THE_SECRET}\ntoken: {}\n", secret()));
@@ -451,11 +465,10 @@ fn begun(store: &Store, folder: &Folder) -> Process {
     }
 }
 
-#[test]
-fn a_publisher_that_was_killed_goes_on_where_it_was() {
-    let (store, folder) = (Store::new(), many());
+fn a_publisher_that_was_killed_goes_on_where_it_was(store: &Store) {
+    let folder = many();
     store.program(folder.path()).index();
-    begun(&store, &folder).kill_now();
+    begun(store, &folder).kill_now();
     let report = store.publish(&folder, "crew");
     let (sent, unchanged) = (report["published"].as_u64().unwrap(), report["unchanged"].as_u64().unwrap());
     assert_eq!(sent + unchanged, 400, "{report}");
@@ -475,11 +488,10 @@ fn a_publisher_that_was_killed_goes_on_where_it_was() {
 }
 
 /// A publisher that is held up longer than its time loses the project to the next one, and notices.
-#[test]
-fn two_publishers_of_one_project_do_not_mix() {
-    let (store, folder) = (Store::new(), many());
+fn two_publishers_of_one_project_do_not_mix(store: &Store) {
+    let folder = many();
     store.program(folder.path()).index();
-    let first = begun(&store, &folder);
+    let first = begun(store, &folder);
     first.signal(rustix::process::Signal::STOP);
     let report = store.publish(&folder, "crew");
     assert_eq!(report["published"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), 400);
@@ -493,7 +505,7 @@ fn two_publishers_of_one_project_do_not_mix() {
 
 #[test]
 fn an_interrupted_publisher_lets_the_project_go() {
-    let (store, folder) = (Store::new(), many());
+    let (store, folder) = (Store::sqlite(), many());
     store.program(folder.path()).index();
     let process = begun(&store, &folder);
     process.signal(rustix::process::Signal::INT);
@@ -504,9 +516,8 @@ fn an_interrupted_publisher_lets_the_project_go() {
     assert_eq!(report["published"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), 400);
 }
 
-#[test]
-fn another_key_sees_nothing_of_a_project() {
-    let (store, folder) = (Store::new(), mixed());
+fn another_key_sees_nothing_of_a_project(store: &Store) {
+    let folder = mixed();
     let keys = store.elsewhere();
     keys.run(&["keys", "add", "anna"]).expect(0);
     keys.run(&["keys", "add", "bert"]).expect(0);
@@ -542,7 +553,7 @@ fn another_key_sees_nothing_of_a_project() {
 /// The copy and the index of a server are derived: whatever is lost of them comes back.
 #[test]
 fn a_server_mends_what_it_keeps_of_a_project() {
-    let (store, folder) = (Store::new(), mixed());
+    let (store, folder) = (Store::sqlite(), mixed());
     store.publish(&folder, "harbour");
     let first = store.serve("harbour");
     let expected = answers(&first);
@@ -559,4 +570,47 @@ fn a_server_mends_what_it_keeps_of_a_project() {
         }
         server.stop();
     }
+}
+
+/// The same on both backends.
+macro_rules! on_both {
+    ($($case:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $case() { super::$case(&super::Store::sqlite()); })+
+        }
+        mod postgres {
+            $(#[test] fn $case() { super::$case(&super::Store::postgres()); })+
+        }
+    };
+}
+
+on_both!(
+    a_server_of_a_project_answers_as_the_server_of_its_folder,
+    edits_deletions_and_renames_are_followed_while_the_server_runs,
+    texts_can_be_read_as_files_of_the_project,
+    a_publisher_that_was_killed_goes_on_where_it_was,
+    two_publishers_of_one_project_do_not_mix,
+    another_key_sees_nothing_of_a_project,
+);
+
+/// Named on the command line, for a folder that is configured for its own store.
+#[test]
+fn a_folder_is_published_to_a_server_that_is_named() {
+    let (store, folder) = (Store::postgres(), mixed());
+    let url = store.postgres.as_ref().unwrap().0.url().to_owned();
+    let here = Program::new(BINARY, &folder);
+    let report = done(&here.run(&["publish", "--json", "--project", "harbour", "--to", &url]).expect(0));
+    assert!(report["published"].as_u64() > Some(10), "{report}");
+    assert!(!folder.state().join("files.sqlite").exists(), "the folder's own store was used");
+    let server = store.serve("harbour");
+    assert_eq!(
+        server.expect("dir2mcp.search", json!({ "query": "windmill" }))["hits"][0]["rel_path"],
+        "report.pdf"
+    );
+    let refused = here.run(&["publish", "--project", "harbour", "--to", "mysql://db/files"]);
+    assert!(
+        refused.code != Some(0) && refused.output().contains("no address of a PostgreSQL"),
+        "{}",
+        refused.output()
+    );
 }

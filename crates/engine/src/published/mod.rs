@@ -8,6 +8,7 @@
 mod feed;
 mod follow;
 mod origin;
+mod prepare;
 mod publish;
 mod record;
 

@@ -270,7 +270,6 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "the test's own file")]
     fn a_file_that_is_no_copy_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("project.sqlite");

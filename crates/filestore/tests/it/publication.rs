@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use filestore::backends::postgres::{PostgresOptions, PostgresStore};
 use filestore::publication::{
     LEASE, ManifestEntry, PublicationBackend, PublicationCursor, PublishedChange, Publisher, TOMBSTONE_AGE,
 };
@@ -48,7 +49,45 @@ async fn changes(
 #[tokio::test]
 async fn changes_come_in_order_and_only_to_their_tenant() {
     let world = World::new();
-    let store: &dyn PublicationBackend = &world.sqlite;
+    changes_in_order(&world.sqlite).await;
+    // The records are no files.
+    assert_eq!(world.store.projects(ALICE).await.unwrap(), []);
+}
+
+/// The same in PostgreSQL, and that a publisher keeps others away there, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn projects_are_published_in_postgresql() {
+    let database = testkit::Postgres::shared().database();
+    let store = PostgresStore::open(PostgresOptions::new(database.url(), 256)).await.unwrap();
+    changes_in_order(&store).await;
+    let (project, first, second) = (scope(ALICE, "q"), publisher("1"), publisher("2"));
+    store.begin_publication(&project, &first, 1).await.unwrap();
+    let refused = store.begin_publication(&project, &second, 1).await.unwrap_err();
+    assert!(refused.code == ErrorCode::Conflict && refused.message.contains("process 1"), "{refused}");
+    let refused = store.publish(&project, &second, vec![put("a", "of the second")]).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Conflict);
+    store.renew_publication(&project, &first).await.unwrap();
+    // Its time is over.
+    database.run(
+        "UPDATE dir2mcp_files_0000.mcp_published_projects SET lease_until = now() - interval '1 second'",
+    );
+    store.begin_publication(&project, &second, 1).await.unwrap();
+    assert_eq!(store.renew_publication(&project, &first).await.unwrap_err().code, ErrorCode::Conflict);
+    store.publish(&project, &second, vec![put("a", "1"), put("b", "2")]).await.unwrap();
+    store.publish(&project, &second, vec![remove("a")]).await.unwrap();
+    database.run(
+        "UPDATE dir2mcp_files_0000.mcp_published_documents SET changed_at = now() - interval '31 days' WHERE facts IS NULL",
+    );
+    store.end_publication(&project, &second, true).await.unwrap();
+    let head = store.publication(&project).await.unwrap().unwrap();
+    assert_eq!((head.revision, head.floor, head.is_complete, head.holder), (2, 2, true, None));
+    let left = changes(&store, &project, &PublicationCursor::default()).await;
+    assert_eq!(left, [("b".to_owned(), 1, true)]);
+    let older = store.begin_publication(&project, &first, 0).await.unwrap_err();
+    assert_eq!(older.code, ErrorCode::IndexVersionMismatch);
+}
+
+async fn changes_in_order(store: &dyn PublicationBackend) {
     let (own, others) = (scope(ALICE, "p"), scope(BOB, "p"));
     let me = publisher("1");
     assert_eq!(store.publication(&own).await.unwrap(), None);
@@ -62,11 +101,8 @@ async fn changes_come_in_order_and_only_to_their_tenant() {
     assert_eq!(listed, ["B", "a", "a/b", "a/ä", "b_%"]);
     let page = store.manifest(&own, "a", 2).await.unwrap();
     assert_eq!(page.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["a/b", "a/ä"]);
-    let entry = ManifestEntry {
-        path: "B".to_owned(),
-        facts: "facts of B".to_owned(),
-        body_digest: digest("B"),
-    };
+    let entry =
+        ManifestEntry { path: "B".to_owned(), facts: "facts of B".to_owned(), body_digest: digest("B") };
     assert_eq!(manifest[0], entry);
 
     let second = vec![put("a", "new"), remove("B"), remove("never there")];
@@ -99,8 +135,6 @@ async fn changes_come_in_order_and_only_to_their_tenant() {
     assert!(changes(store, &others, &PublicationCursor::default()).await.is_empty());
     assert!(store.published_bodies(&others, vec!["a".to_owned()]).await.unwrap().is_empty());
     assert_eq!(store.publish(&others, &me, vec![remove("a")]).await.unwrap_err().code, ErrorCode::Conflict);
-    // The records are no files.
-    assert_eq!(world.store.projects(ALICE).await.unwrap(), []);
 }
 
 #[tokio::test]
