@@ -25,6 +25,17 @@ const VIEWS = {
   tools: () => import("./views/tools.js"),
 };
 
+/** Views whose look is not part of the shell's. */
+const SHEETS = new Set(["ask", "files", "status", "tools"]);
+
+/** A view is shown when its style is there: nothing jumps. @param {string} view */
+function sheet(view) {
+  if (!SHEETS.delete(view)) return null;
+  const link = h("link", { rel: "stylesheet", href: `/console/views/${view}.css` });
+  document.head.append(link);
+  return new Promise((done) => { link.onload = link.onerror = done; });
+}
+
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const banner = /** @type {HTMLElement} */ (document.getElementById("banner"));
 const said = /** @type {HTMLElement} */ (document.getElementById("said"));
@@ -118,7 +129,7 @@ async function show(route, how) {
     address = before;
     return;
   }
-  const { view: make } = await /** @type {() => Promise<{ view: MakeView }>} */ (VIEWS[view])();
+  const [{ view: make }] = await Promise.all([/** @type {() => Promise<{ view: MakeView }>} */ (VIEWS[view])(), sheet(view)]);
   if (mine !== turn) return;
   current?.life.abort();
   const life = new AbortController();

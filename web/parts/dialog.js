@@ -46,12 +46,12 @@ export function ask(title, fields, action) {
   return new Promise((answer) => {
     /** @type {Record<string, string> | null} */
     let given = null;
-    const inputs = fields.map((field, at) => h("label", { class: "field" },
-      h("span", null, field.label),
-      h("input", { name: field.name, value: field.value ?? "", required: true, pattern: field.pattern, autocomplete: "off", spellcheck: "false",
+    const inputs = fields.map((field, at) => h("div", { class: "arg" },
+      h("label", { class: "label", for: `field-${at}` }, field.label),
+      h("input", { id: `field-${at}`, "aria-describedby": field.hint ? `hint-${at}` : null, name: field.name, value: field.value ?? "", required: true, pattern: field.pattern, autocomplete: "off", spellcheck: "false",
         list: field.list ? `list-${at}` : null }),
       field.list ? h("datalist", { id: `list-${at}` }, field.list.map((value) => h("option", { value }))) : null,
-      field.hint ? h("small", { class: "soft" }, field.hint) : null));
+      field.hint ? h("small", { class: "soft", id: `hint-${at}` }, field.hint) : null));
     const form = h("form", { method: "dialog", onsubmit: () => {
       given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
     } },

@@ -7,7 +7,6 @@ import { json } from "../lib/session.js";
 import { bytesToLines, citation, hashToSpan, spanLabel, spanToHash } from "../lib/span.js";
 import { copyButton, failureBar, show as showDialog } from "../parts/dialog.js";
 import { entries, fetchFile, fileBody, tabsOf } from "../parts/file-view.js";
-import { saveFile } from "../parts/save-file.js";
 
 /** @typedef {import("../lib/span.js").Span} Span */
 
@@ -108,7 +107,7 @@ export function view(route, context) {
         copyButton("Copy path", () => path, { plain: true, short: true }),
         root && given.kind !== "folder" ? editorLink(root.path) : null,
         given.writable ? h("a", { class: "button", href: href("files", [source.replace(/^store\./, ""), path]) }, icon("edit"), "Edit") : null,
-        given.kind === "folder" ? null : h("button", { type: "button", class: "bare", "aria-label": "Download the original", title: "Download the original", onclick: () => saveFile(source, path).catch((error) => element.prepend(failureBar(error))) }, icon("download")),
+        given.kind === "folder" ? null : h("button", { type: "button", class: "bare", "aria-label": "Download the original", title: "Download the original", onclick: () => import("../parts/save-file.js").then(({ saveFile }) => saveFile(source, path)).catch((error) => element.prepend(failureBar(error))) }, icon("download")),
       ]);
     }
     function refreshHead() {

@@ -8,13 +8,12 @@ import { citation } from "../lib/span.js";
 import { ask, confirm, copyButton, failureBar } from "../parts/dialog.js";
 import { fetchFile, fileBody, plainText, tabsOf, wordsOf } from "../parts/file-view.js";
 import { fileTree } from "../parts/file-tree.js";
-import { saveFile } from "../parts/save-file.js";
 
 const TREE_PAGE = 500;
 /** Texts that were typed and not saved, by project and path: they outlive the view. @type {Map<string, Draft>} */
 const drafts = new Map();
 
-/** @typedef {{ text: string, base: string, hash: string }} Draft */
+/** @typedef {import("../parts/file-editor.js").Draft} Draft */
 /** @typedef {{ tool: string, args: object, answer: unknown, failed: boolean, ms: number }} Line */
 
 /** @param {string} source */
@@ -35,6 +34,8 @@ export function view(route, context) {
   let answers = [];
   let stop = new AbortController();
   let treeFor = "";
+  /** A new file is opened for writing. */
+  let editNext = "";
 
   const selector = h("select", { "aria-label": "Project", onchange: () => context.open(href("files", [segment(selector.value)])) });
   const filter = h("input", { type: "search", "aria-label": "Filter files", placeholder: "Filter files…", autocomplete: "off", oninput: () => { clearTimeout(late); late = setTimeout(drawTree, 120); } });
@@ -142,6 +143,8 @@ export function view(route, context) {
       if (signal.aborted) return;
       file = next;
       draw();
+      if (editNext === key()) startEdit();
+      editNext = "";
     } catch (error) {
       if (signal.aborted) return;
       file = null;
@@ -174,7 +177,7 @@ export function view(route, context) {
       given.writable && inStore() ? h("button", { type: "button", class: "danger", onclick: remove }, icon("trash"), "Delete") : null,
       folder ? null : copyButton("Copy citation", () => citation(path, null), { plain: true, short: true }),
       folder ? null : h("a", { class: "button plain bare", href: href("file", [source, path]), "aria-label": "Open as a page", title: "Open as a page" }, icon("open")),
-      folder ? null : h("button", { type: "button", class: "plain bare", "aria-label": "Download", title: "Download", onclick: () => saveFile(source, path).catch(fail) }, icon("download")),
+      folder ? null : h("button", { type: "button", class: "plain bare", "aria-label": "Download", title: "Download", onclick: () => import("../parts/save-file.js").then(({ saveFile }) => saveFile(source, path)).catch(fail) }, icon("download")),
     ];
     fill(fileSide, head(actions), why ? h("div", { class: "bar" }, icon("info"), why) : null,
       tabs.length > 1 ? h("div", { class: "tabs", role: "tablist", "aria-label": "Shown as" }, tabs.map((name) => h("button", { type: "button", role: "tab", "aria-selected": String(name === mode), onclick: () => { mode = name; draw(); } }, name))) : null,
@@ -216,123 +219,26 @@ export function view(route, context) {
     }
   }
 
-  /** @param {Draft} draft */
-  function edit(draft) {
+  /** What the editor may use of this view. */
+  function desk() {
     const at = key();
-    const area = h("textarea", { "aria-label": `Text of ${path}`, spellcheck: "false", value: draft.text, oninput: () => {
-      draft.text = area.value;
-      note();
-    }, onkeydown: (/** @type {KeyboardEvent} */ event) => {
-      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") { event.preventDefault(); save(); }
-      else if (event.key === "Escape" && draft.text === draft.base) leave();
-    } });
-    const state = h("span", { class: "small soft grow", role: "status" });
-    const bars = h("div");
-    const saveButton = h("button", { type: "button", class: "first", onclick: () => save() }, "Save");
-    const note = () => {
-      if (draft.text === draft.base) drafts.delete(at);
-      else drafts.set(at, draft);
-      state.textContent = draft.text === draft.base ? "No changes" : "Unsaved changes; Ctrl+S saves";
-    };
-    const leave = () => { drafts.delete(at); showFile(); };
-    conflict = async (who) => {
-      if (key() !== at || bars.childNodes.length) return;
-      const theirs = await store("file_read", { path: `/${path}` }).catch(() => null);
-      if (!theirs || theirs.content_hash === draft.hash) return;
-      const compare = h("button", { type: "button", class: "first", onclick: () => compareWith(draft, theirs) }, "Compare");
-      fill(bars, h("div", { class: "bar", role: "alert" }, icon("warning"), h("span", { class: "grow" }, `Changed while you were editing${who ? ` (by ${who})` : ""}.`), compare,
-        h("button", { type: "button", onclick: leave }, "Keep theirs"),
-        h("button", { type: "button", onclick: () => { draft.hash = theirs.content_hash; draft.base = theirs.content; bars.replaceChildren(); save(); } }, "Save mine as a new version")));
-      if (document.activeElement !== area) compare.focus();
-    };
-    const save = async () => {
-      saveButton.disabled = true;
-      try {
-        const sent = draft.text;
-        const written = await store("file_write", { path: `/${path}`, content: sent, mode: "TRUNCATE", expected_hash: draft.hash });
-        draft.hash = written.content_hash;
-        draft.base = sent;
-        context.say("Saved");
-        if (draft.text === sent) { drafts.delete(at); await showFile(); refreshTree(); } else note();
-      } catch (error) {
-        const refused = /** @type {Refused} */ (error);
-        if (refused.code === "PRECONDITION_FAILED") conflict("");
-        else fill(bars, failureBar(error, save));
-      }
-      saveButton.disabled = false;
-    };
-    fill(fileSide, head([h("span", { class: "tag" }, "editing")]), bars, h("div", { class: "editor" }, area, h("footer", null, state, h("button", { type: "button", onclick: async () => {
-      if (draft.text === draft.base || await confirm("Discard changes?", "What you typed is lost.", "Discard", { danger: true })) leave();
-    } }, "Cancel"), saveButton)));
-    note();
-    area.focus();
-    area.setSelectionRange(0, 0);
-    area.scrollTop = 0;
+    return { path, at, drafts, side: fileSide, head, store, fail, say: context.say, isHere: () => key() === at, shown: showFile, refresh: refreshTree, restore };
+  }
+
+  /** @param {Draft} draft */
+  async function edit(draft) {
+    const here = desk();
+    const { openEditor } = await import("../parts/file-editor.js");
+    if (here.isHere()) conflict = openEditor(here, draft);
   }
 
   /** Called when the file that is edited changes. @type {(who: string) => void} */
   let conflict = () => {};
 
-  /** @param {Draft} draft @param {{ content: string, content_hash: string }} theirs */
-  async function compareWith(draft, theirs) {
-    try {
-      const [{ mergeView }, answer] = await Promise.all([import("../parts/diff-view.js"),
-        json("/console/merge", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ base: draft.base, theirs: theirs.content, mine: draft.text }) })]);
-      let result = /** @type {string | null} */ (null);
-      const save = h("button", { type: "button", class: "first", onclick: async () => {
-        if (result === null) return;
-        try {
-          await store("file_write", { path: `/${path}`, content: result, mode: "TRUNCATE", expected_hash: theirs.content_hash });
-          drafts.delete(key());
-          context.say("Saved");
-          showFile();
-        } catch (error) {
-          const refused = /** @type {Refused} */ (error);
-          if (refused.code !== "PRECONDITION_FAILED") return fail(error);
-          // Someone was faster again: the same with what is there now.
-          draft.text = result ?? draft.text;
-          draft.base = theirs.content;
-          compareWith(draft, await store("file_read", { path: `/${path}` }));
-        }
-      } }, "Save merged");
-      const left = h("span", { class: "grow small soft", role: "status" });
-      const compare = mergeView(answer, (text, open) => {
-        result = text;
-        save.disabled = text === null;
-        left.textContent = open ? `${countText(open, "conflict")} to choose` : "Nothing left to choose";
-      });
-      fill(fileSide, head([h("span", { class: "tag" }, "comparing")]), h("div", { class: "file-body", tabindex: "-1" }, compare),
-        h("div", { class: "foot" }, left, h("button", { type: "button", onclick: () => edit(draft) }, "Back to editing"), save));
-      /** @type {HTMLElement | null} */ (fileSide.querySelector(".unsolved button"))?.focus();
-    } catch (error) {
-      fail(error);
-    }
-  }
-
   function versionsOf() {
     const list = h("div", { class: "file-body pad", tabindex: "0", role: "group", "aria-label": "Versions" }, h("p", { class: "soft" }, "Loading…"));
-    (async () => {
-      const { versions } = await store("file_versions", { path: `/${path}` });
-      if (!versions.length) return fill(list, h("p", { class: "soft" }, "There is no former content."));
-      const diff = h("div");
-      fill(list, h("table", null, h("thead", null, h("tr", null, h("th", { scope: "col" }, "Version"), h("th", { scope: "col" }, "Replaced"), h("th", { scope: "col", class: "right" }, "Size"), h("th", { scope: "col" }, h("span", { class: "unseen" }, "Actions")))),
-        h("tbody", null, versions.map((/** @type {any} */ one) => h("tr", null, h("td", null, `v${one.version}`), h("td", null, timeText(one.created_at)), h("td", { class: "right" }, bytesText(one.size)),
-          h("td", { class: "right" }, h("button", { type: "button", "aria-label": `Compare v${one.version} with the present content`, onclick: () => compareVersion(one.version, diff) }, "Compare"), " ",
-            h("button", { type: "button", "aria-label": `Restore v${one.version}`, onclick: () => restore(one.version) }, "Restore")))))), diff);
-    })().catch((error) => fill(list, failureBar(error, () => draw())));
+    import("../parts/file-editor.js").then(({ versions }) => versions(desk(), list));
     return list;
-  }
-
-  /** @param {number} version @param {HTMLElement} into */
-  async function compareVersion(version, into) {
-    try {
-      const [{ changes }, old, now] = await Promise.all([import("../parts/diff-view.js"), store("file_version_read", { path: `/${path}`, version }), store("file_read", { path: `/${path}` }).catch(() => ({ content: "" }))]);
-      const answer = await json("/console/merge", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ base: null, theirs: old.content, mine: now.content }) });
-      fill(into, h("h2", null, `v${version} → now`), changes(answer));
-      into.scrollIntoView({ block: "nearest" });
-    } catch (error) {
-      fill(into, failureBar(error));
-    }
   }
 
   /** @param {number} version */
@@ -374,8 +280,8 @@ export function view(route, context) {
     try {
       await store("file_write", { path: `/${to}`, content: "", mode: "TRUNCATE", must_be_new: true });
       treeFor = "";
+      editNext = `${source}/${to}`;
       context.open(href("files", [segment(source), to]));
-      setTimeout(startEdit, 50);
     } catch (error) {
       fail(error);
     }

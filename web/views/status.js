@@ -5,7 +5,6 @@ import { href } from "../lib/router.js";
 import { json } from "../lib/session.js";
 import { copyButton, failureBar } from "../parts/dialog.js";
 import { plot } from "../parts/plot.js";
-import { saveBlob } from "../parts/save-file.js";
 import { coverage } from "../parts/status-line.js";
 
 /** @type {import("../console.js").MakeView} */
@@ -99,7 +98,7 @@ export function view(route, context) {
     fill(byType, h("option", { value: "" }, "Any type"), [...new Set((root?.documents ?? []).map((one) => one.doc_type))].map((one) => h("option", { value: one, selected: one === type }, one)));
     if (!missing.contains(rows)) {
       fill(missing, h("h2", null, h("span", null, "Not searchable"), found, h("span", { class: "grow" }), byReason, byType, field,
-        h("button", { type: "button", onclick: async () => saveBlob(new Blob([JSON.stringify(await json(`/console/files?${query(10000)}`), null, 2)]), "not-searchable.json") }, icon("download"), "Export JSON")), rows);
+        h("button", { type: "button", onclick: async () => (await import("../parts/save-file.js")).saveBlob(new Blob([JSON.stringify(await json(`/console/files?${query(10000)}`), null, 2)]), "not-searchable.json") }, icon("download"), "Export JSON")), rows);
     }
     drawRows();
   }
