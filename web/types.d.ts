@@ -55,4 +55,4 @@ interface StatusAnswer {
 interface UnsearchableFile { path: string; doc_type: string; status: string; size_bytes: number; mtime: string; code: string | null; reason: string | null; remedy: string | null }
 interface Hunk { kind: "same" | "mine" | "theirs" | "both" | "conflict"; lines?: string[]; base?: string[]; theirs?: string[]; mine?: string[] }
 interface MergeAnswer { clean: boolean; conflicts: number; merged: string | null; hunks: Hunk[]; final_newline?: { theirs: boolean; mine: boolean } }
-interface FoundHit { source: string; path: string; doc_type: string; score: number; snippet: string; span: import("./lib/span.js").Span | null; bytes?: [number, number]; rep_type?: string; why?: string }
+interface FoundHit { source: string; path: string; doc_type: string; score: number; snippet: string; span: import("./lib/span.js").Span | null; bytes?: [number, number]; id?: number }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import path from "node:path";
 import { accessible, go, pageAt } from "./page.mjs";
 import { put } from "./search.mjs";
 
@@ -60,7 +61,7 @@ export const scenarios = {
     await go(page, "/files/work/a.txt");
     await side(page).getByText("alpha").first().waitFor();
     await side(page).getByText("Answers of the file tools").click();
-    for (const [name, tool] of [["Stat", "file_stat"], ["Read", "file_read"], ["List", "file_list"], ["Search", "file_search"]]) {
+    for (const [name, tool] of [["Search", "file_search"], ["List", "file_list"], ["Read", "file_read"], ["Stat", "file_stat"]]) {
       await button(page, name).click();
       await side(page).locator("summary").filter({ hasText: tool }).first().waitFor();
     }
@@ -105,14 +106,14 @@ export const scenarios = {
     await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
     await button(page, "Edit").waitFor();
   },
-  "a hundred files are uploaded, and one that is too large says so": async ({ context, server }) => {
+  "a hundred files are uploaded, and one that is too large says so": async ({ context, server, root }) => {
     const page = await pageAt(context, server, "/files/many");
     const small = Array.from({ length: 100 }, (_, at) => ({ name: `note-${at}.txt`, mimeType: "text/plain", buffer: Buffer.from(`note ${at}\n`) }));
     await page.getByRole("button", { name: "Upload" }).waitFor();
     await page.getByLabel("Files to upload").setInputFiles(small);
     await page.getByText("100 of 100 uploaded.").waitFor({ timeout: 30_000 });
     await page.getByRole("treeitem", { name: "note-42.txt" }).waitFor();
-    await page.getByLabel("Files to upload").setInputFiles([{ name: "large.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(40_000_000, "x") }]);
+    await page.getByLabel("Files to upload").setInputFiles(path.join(root, "large.log"));
     await page.getByText("REQUEST_TOO_LARGE").waitFor();
   },
 };

@@ -21,7 +21,7 @@ export async function startServer({ binary, root, state, listen = "127.0.0.1:0",
   child.stderr.on("data", heard);
   const ended = new Promise((done) => child.once("exit", done));
   /** The first group of a pattern, once it was printed. */
-  const says = (pattern, milliseconds = 60_000) => new Promise((found, failed) => {
+  const says = (pattern, milliseconds = 45_000) => new Promise((found, failed) => {
     const timer = setTimeout(() => { waiting.delete(look); failed(new Error(`the server did not print ${pattern}:\n${printed}`)); }, milliseconds);
     const look = () => {
       const match = pattern.exec(printed);
@@ -43,7 +43,7 @@ export async function startServer({ binary, root, state, listen = "127.0.0.1:0",
     token: readFileSync(path.join(state, "secret.token"), "utf8").trim(),
     says,
     printed: () => printed,
-    indexed: () => says(/Searchable: (\d+) files/),
+    indexed: () => says(/Searchable: ([\d,]+) files/),
     kill: () => { child.kill("SIGKILL"); return ended; },
     stop: () => { child.kill("SIGTERM"); return ended; },
   };

@@ -72,7 +72,7 @@ export function hitList(on) {
           h("span", { class: "path", title: hit.path }, h("bdi", { dir: "ltr" }, hit.path)),
           h("span", { class: "place" }, spanLabel(hit.span, hit.path)),
           names[hit.source] ? h("span", { class: "tag" }, names[hit.source]) : null,
-          h("span", { class: "score", title: hit.why ?? "Score within this answer" }, hit.score.toFixed(2))),
+          h("span", { class: "score", title: "Score within this answer" }, hit.score.toFixed(2))),
         scope ? h("span", { class: "scope" }, scope) : null,
         h("span", { class: hit.doc_type === "code" || hit.doc_type === "data" ? "snippet mono" : "snippet" }, markedText(best(text, words), words)));
       });

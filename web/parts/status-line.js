@@ -5,7 +5,7 @@ import { effect } from "../lib/signal.js";
 
 /** @param {Progress} progress */
 export function coverage(progress) {
-  const all = progress.searchable + progress.not_searchable + (progress.unread ?? 0);
+  const all = progress.searchable + progress.not_searchable;
   return { all, part: all ? Math.floor((100 * progress.searchable) / all) : 100 };
 }
 

@@ -3,6 +3,7 @@
 import { countText, fill, h, icon } from "../lib/dom.js";
 import { call, hasContract } from "../lib/mcp.js";
 import { href } from "../lib/router.js";
+import { json } from "../lib/session.js";
 import { bytesToLines, captioned, citation, spanLabel } from "../lib/span.js";
 import { copyButton, failureBar } from "../parts/dialog.js";
 import { fetchFile, fileBody, wordsOf } from "../parts/file-view.js";
@@ -163,7 +164,7 @@ export function view(route, context) {
     if (inFolder && me.roots.length && hasContract("dir2mcp")) {
       source(call("dir2mcp.search", { query, k: MOST, ...filters }, signal), (result) => {
         complete = result.indexing_complete;
-        found[0] = result.hits.map((/** @type {any} */ hit) => ({ source: "dir", path: hit.rel_path, doc_type: hit.doc_type ?? "", score: hit.score, snippet: hit.snippet, span: hit.span, rep_type: hit.rep_type }));
+        found[0] = result.hits.map((/** @type {any} */ hit) => ({ source: "dir", path: hit.rel_path, doc_type: hit.doc_type ?? "", score: hit.score, snippet: hit.snippet, span: hit.span, id: hit.chunk_id }));
       });
     }
     if (inStore) {
@@ -303,8 +304,26 @@ export function view(route, context) {
   function head(hit, span) {
     return h("header", { class: "file-head" },
       h("h2", { class: "grow" }, hit.path, " ", h("span", { class: "soft" }, spanLabel(span, hit.path))),
+      hit.id ? whyButton(hit) : null,
       copyButton("Copy citation", () => citation(hit.path, span)),
       h("a", { class: "button", href: hitAddress({ ...hit, span }) }, icon("open"), "Open"));
+  }
+
+  /** What the score is made of. @param {FoundHit} hit */
+  function whyButton(hit) {
+    const button = h("button", { type: "button", class: "plain", "aria-expanded": "false", onclick: async () => {
+      const row = preview.querySelector(".why");
+      if (row) {
+        row.remove();
+        return button.setAttribute("aria-expanded", "false");
+      }
+      const { hits: explained } = await json(`/console/explain?${new URLSearchParams({ q: asked.q, k: String(MOST), ...(asked.path ? { path_prefix: asked.path } : {}) })}`, { signal: until }).catch(() => ({ hits: [] }));
+      const parts = explained.find((/** @type {any} */ one) => one.chunk_id === hit.id)?.parts ?? [];
+      button.setAttribute("aria-expanded", "true");
+      preview.querySelector(".file-head")?.after(h("div", { class: "why row strip", role: "status" }, parts.length
+        ? parts.map((/** @type {any} */ part) => h("span", { class: "tag" }, `${part.name.replaceAll("_", " ")} ${part.value.toFixed(2)}`)) : "This hit is not among the best of the same search now."));
+    } }, "Why here?");
+    return button;
   }
 
   function changedBar() {

@@ -30,6 +30,22 @@ const FIGURES: &[(&str, &str, &str, f64)] = &[
 const MARKS: (&str, &str) =
     ("<!-- The console: written by `cargo xtask console --write`. -->", "<!-- End of the console. -->");
 
+/// Different enough for each to be a hit of its own.
+const LETTERS: [&str; 12] = [
+    "The fisher of berth one asks for a longer lease, because herring came late.",
+    "Whoever paints the ferry pays no lease in April.",
+    "A lease without a signature was found under the lamp.",
+    "The baker wants to lease the cellar below the customs house.",
+    "Our council reads every lease aloud before it votes.",
+    "Two brothers lease one crane and quarrel about the oil.",
+    "The insurance covers storms, provided that the lease names the mooring.",
+    "In winter the skating club may lease the inner basin.",
+    "A widow inherits the lease of the smokehouse, its debts included.",
+    "The notary keeps a copy of each lease in a tin box.",
+    "Students lease the old pilot boat for measuring salt.",
+    "When a lease ends, the rope must be returned dry.",
+];
+
 pub(crate) fn run(args: &mut Args) -> Result<(), String> {
     let (write, release) = (args.switch("--write"), args.switch("--release"));
     let only = args.value("--only")?;
@@ -153,11 +169,8 @@ fn lay_out(folder: &Folder) -> PathBuf {
         return Err(Expired);\n    }\n    lease.until = now + lease.length;\n    Ok(())\n}\n\n\
         /// A berth is free again.\npub fn release(lease: Lease) {\n    drop(lease);\n}\n";
     write("src/lease.rs", lease.as_bytes());
-    for number in 0..12 {
-        let text = format!(
-            "//! Berth {number}.\n\n/// Whether the lease of berth {number} has expired.\npub fn expired_{number}(until: u64) -> bool {{\n    until < {number}\n}}\n"
-        );
-        write(&format!("src/berth_{number}.rs"), text.as_bytes());
+    for (number, sentence) in LETTERS.iter().enumerate() {
+        write(&format!("letters/{:02}.txt", number + 1), format!("{sentence}\n").as_bytes());
     }
     let long: String = (0..1250)
         .map(|number| format!("/// Step {number}.\npub fn step_{number}(value: u64) -> u64 {{\n    value.wrapping_mul({number}) + \"text\".len() as u64\n}}\n"))
