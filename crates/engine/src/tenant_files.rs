@@ -3,7 +3,7 @@
 //! The store is opened by the first call that needs it. A store that cannot be reached is tried again by the next call, so that a
 //! server recovers without a restart.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use filestore::redaction::redacted;
@@ -15,7 +15,7 @@ use filestore::{
     VersionContent, WriteMode, WriteOutcome, WriteRequest,
 };
 use futures::future::BoxFuture;
-use model::{ErrorCode, Failure, SystemMonotonicClock, TenantId};
+use model::{ContentHash, ErrorCode, Failure, SystemMonotonicClock, TenantId};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -57,12 +57,36 @@ pub struct WriteIntent {
     pub guard: MutationGuard,
 }
 
+/// What happened to a file, for those who look at it.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    pub tenant: TenantId,
+    pub project: String,
+    pub path: String,
+    pub kind: FileChangeKind,
+    /// Of what is there now.
+    pub content_hash: Option<ContentHash>,
+    pub caller: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileChangeKind {
+    Written,
+    Deleted,
+    Renamed { to: String },
+    Restored,
+}
+
+/// Told of every change by this process. It must not wait.
+pub type FileChangeSink = Arc<dyn Fn(FileChange) + Send + Sync>;
+
 /// The files of all tenants, behind the one door through which callers reach their own.
 pub struct TenantFiles {
     open: StoreOpener,
     store: OnceCell<(OpenedStore, CallLog)>,
     config: TenantFilesConfig,
     rates: Option<TenantRates>,
+    watcher: OnceLock<FileChangeSink>,
 }
 
 impl TenantFiles {
@@ -70,7 +94,31 @@ impl TenantFiles {
         let rates = config
             .rate
             .map(|rule| TenantRates::new(rule, REMEMBERED_TENANTS, Arc::new(SystemMonotonicClock)));
-        TenantFiles { open, store: OnceCell::new(), config, rates }
+        TenantFiles { open, store: OnceCell::new(), config, rates, watcher: OnceLock::new() }
+    }
+
+    /// From now on `sink` is told of every change that calls of this process make; a second one is not.
+    pub fn watch(&self, sink: FileChangeSink) {
+        let _ = self.watcher.set(sink);
+    }
+
+    fn tell(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        kind: FileChangeKind,
+        content_hash: Option<ContentHash>,
+    ) {
+        let (Some(sink), Some(tenant)) = (self.watcher.get(), call.caller.tenant) else { return };
+        sink(FileChange {
+            tenant,
+            project: project.to_owned(),
+            path: path.to_owned(),
+            kind,
+            content_hash,
+            caller: call.caller.to_string(),
+        });
     }
 
     pub fn config(&self) -> &TenantFilesConfig {
@@ -145,15 +193,17 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         intent: WriteIntent,
     ) -> Result<WriteOutcome, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
         let WriteIntent { content, mode, offset, guard } = intent;
         let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
         let guard = checked_guard(guard)?;
         let request = WriteRequest { path, content, mode, offset, guard };
-        self.store().await?.files.write(&scope, request).await
+        let written = self.store().await?.files.write(&scope, request).await?;
+        self.tell(call, project, named, FileChangeKind::Written, Some(written.content_hash));
+        Ok(written)
     }
 
     /// How many files were deleted.
@@ -161,13 +211,15 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         recursive: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
+        let (scope, path) = (scope(call, project)?, StorePath::parse(named)?);
         let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
-        self.store().await?.files.delete(&scope, request).await
+        let deleted = self.store().await?.files.delete(&scope, request).await?;
+        self.tell(call, project, named, FileChangeKind::Deleted, None);
+        Ok(deleted)
     }
 
     /// How many files were moved.
@@ -175,14 +227,16 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        (from, to): (&str, &str),
+        (named, new_name): (&str, &str),
         overwrite: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
         let scope = scope(call, project)?;
-        let (from, to) = (StorePath::parse(from)?, StorePath::parse(to)?);
+        let (from, to) = (StorePath::parse(named)?, StorePath::parse(new_name)?);
         let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
-        self.store().await?.files.rename(&scope, request).await
+        let moved = self.store().await?.files.rename(&scope, request).await?;
+        self.tell(call, project, named, FileChangeKind::Renamed { to: new_name.to_owned() }, None);
+        Ok(moved)
     }
 
     /// A `limit` of 0 or less is the operator's default.
@@ -259,13 +313,15 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         version: i64,
         guard: MutationGuard,
     ) -> Result<WriteOutcome, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+        let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
         let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
-        self.store().await?.files.restore(&scope, request).await
+        let restored = self.store().await?.files.restore(&scope, request).await?;
+        self.tell(call, project, named, FileChangeKind::Restored, Some(restored.content_hash));
+        Ok(restored)
     }
 
     pub async fn projects(&self, call: &Call) -> Result<Vec<ProjectSummary>, Failure> {
