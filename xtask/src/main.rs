@@ -9,6 +9,7 @@ mod bench;
 mod clients;
 mod compare;
 mod conformance;
+mod console;
 mod crash;
 mod damage;
 mod docs;
@@ -41,6 +42,9 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   tools                            install what the external suites need, into target/tools
   conformance                      the official MCP conformance suite against the built binary
   clients                          the Python and TypeScript clients and the inspector against it
+  console [--only SUITE,...] [--release] [--write]
+                                   the web page in Chromium: scenarios, accessibility, budgets; --write puts the figures
+                                   in docs/performance.md and the pictures in docs/console
   stand-ins [--serve]              the clients of Mistral, ElevenLabs, OpenAI and Cohere against our stand-ins for their
                                    servers; --serve starts the stand-ins and says where they are
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
@@ -108,6 +112,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "console" => console::run(&mut args),
         "stand-ins" => provider_clients::run_or_serve(&mut args),
         "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),

@@ -48,6 +48,14 @@ pub(crate) fn install() -> Result<Tools, String> {
     })
 }
 
+/// A browser and what drives it.
+pub(crate) fn install_browser() -> Result<PathBuf, String> {
+    if !exists("chromium") {
+        apt("chromium")?;
+    }
+    npm(&target().join("tools/console"), &workspace().join("clients/console/package.json"))
+}
+
 /// Agents that people use: large, and not part of the ordinary tests.
 pub(crate) struct Agents {
     pub node_modules: PathBuf,

@@ -97,6 +97,7 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Config(ConfigCommand::Init) => commands::config_init::run(cli),
         Command::Config(ConfigCommand::Print(args)) => commands::config_print::run(cli, args),
         Command::Connect(args) => commands::connect::run(cli, args),
+        Command::Console(args) => commands::console::run(&config::load(cli)?, args),
         Command::Doctor => commands::doctor::run(cli),
         Command::Clean(args) => commands::clean::run(cli, args),
         Command::Completions(args) => commands::completions::completions(args),

@@ -16,7 +16,7 @@ use filestore::{
     TenantRates, VersionContent, WriteMode, WriteOutcome, WriteRequest,
 };
 use futures::future::BoxFuture;
-use model::{ErrorCode, Failure, SystemMonotonicClock, TenantId};
+use model::{ContentHash, ErrorCode, Failure, SystemMonotonicClock, TenantId};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -62,6 +62,29 @@ pub struct WriteIntent {
     pub guard: MutationGuard,
 }
 
+/// What happened to a file, for those who look at it.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    pub tenant: TenantId,
+    pub project: String,
+    pub path: String,
+    pub kind: FileChangeKind,
+    /// Of what is there now.
+    pub content_hash: Option<ContentHash>,
+    pub caller: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileChangeKind {
+    Written,
+    Deleted,
+    Renamed { to: String },
+    Restored,
+}
+
+/// Told of every change by this process. It must not wait.
+pub type FileChangeSink = Arc<dyn Fn(FileChange) + Send + Sync>;
+
 /// The files of all tenants, behind the one door through which callers reach their own.
 pub struct TenantFiles {
     open: StoreOpener,
@@ -71,6 +94,7 @@ pub struct TenantFiles {
     config: TenantFilesConfig,
     rates: Option<TenantRates>,
     metrics: Arc<StoreMetrics>,
+    watcher: OnceLock<FileChangeSink>,
 }
 
 impl TenantFiles {
@@ -78,7 +102,15 @@ impl TenantFiles {
         let rates = config
             .rate
             .map(|rule| TenantRates::new(rule, REMEMBERED_TENANTS, Arc::new(SystemMonotonicClock)));
-        TenantFiles { open, store: OnceLock::new(), last_failure: Mutex::default(), config, rates, metrics }
+        TenantFiles {
+            open,
+            store: OnceLock::new(),
+            last_failure: Mutex::default(),
+            config,
+            rates,
+            metrics,
+            watcher: OnceLock::new(),
+        }
     }
 
     /// What was counted, as a part of the page for a Prometheus server; nothing before the store was needed.
@@ -87,6 +119,30 @@ impl TenantFiles {
             Some((_, log)) => self.metrics.page(log.lost()),
             None => String::new(),
         }
+    }
+
+    /// From now on `sink` is told of every change that calls of this process make; a second one is not.
+    pub fn watch(&self, sink: FileChangeSink) {
+        let _ = self.watcher.set(sink);
+    }
+
+    fn tell(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        kind: FileChangeKind,
+        content_hash: Option<ContentHash>,
+    ) {
+        let (Some(sink), Some(tenant)) = (self.watcher.get(), call.caller.tenant) else { return };
+        sink(FileChange {
+            tenant,
+            project: project.to_owned(),
+            path: path.to_owned(),
+            kind,
+            content_hash,
+            caller: call.caller.to_string(),
+        });
     }
 
     pub fn config(&self) -> &TenantFilesConfig {
@@ -161,16 +217,18 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         intent: WriteIntent,
     ) -> Result<WriteOutcome, Failure> {
         let done = async {
-            let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+            let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
             let WriteIntent { content, mode, offset, guard } = intent;
             let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
             let guard = checked_guard(guard)?;
             let request = WriteRequest { path, content, mode, offset, guard };
-            self.store().await?.files.write(&scope, request).await
+            let written = self.store().await?.files.write(&scope, request).await?;
+            self.tell(call, project, named, FileChangeKind::Written, Some(written.content_hash));
+            Ok(written)
         }
         .await;
         self.metrics.mutation("file_write", &done);
@@ -182,14 +240,16 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         recursive: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
         let done = async {
-            let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
+            let (scope, path) = (scope(call, project)?, StorePath::parse(named)?);
             let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
-            self.store().await?.files.delete(&scope, request).await
+            let deleted = self.store().await?.files.delete(&scope, request).await?;
+            self.tell(call, project, named, FileChangeKind::Deleted, None);
+            Ok(deleted)
         }
         .await;
         self.metrics.mutation("file_delete", &done);
@@ -201,15 +261,17 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        (from, to): (&str, &str),
+        (named, new_name): (&str, &str),
         overwrite: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
         let done = async {
             let scope = scope(call, project)?;
-            let (from, to) = (StorePath::parse(from)?, StorePath::parse(to)?);
+            let (from, to) = (StorePath::parse(named)?, StorePath::parse(new_name)?);
             let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
-            self.store().await?.files.rename(&scope, request).await
+            let moved = self.store().await?.files.rename(&scope, request).await?;
+            self.tell(call, project, named, FileChangeKind::Renamed { to: new_name.to_owned() }, None);
+            Ok(moved)
         }
         .await;
         self.metrics.mutation("file_rename", &done);
@@ -298,14 +360,16 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         version: i64,
         guard: MutationGuard,
     ) -> Result<WriteOutcome, Failure> {
         let done = async {
-            let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
+            let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
             let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
-            self.store().await?.files.restore(&scope, request).await
+            let restored = self.store().await?.files.restore(&scope, request).await?;
+            self.tell(call, project, named, FileChangeKind::Restored, Some(restored.content_hash));
+            Ok(restored)
         }
         .await;
         self.metrics.mutation("file_restore", &done);

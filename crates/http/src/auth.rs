@@ -32,6 +32,10 @@ pub struct Authenticated {
     pub is_guest: bool,
 }
 
+/// In the extensions of a request whose credential opens nothing but the routes that are made for guests.
+#[derive(Debug, Clone, Copy)]
+pub struct Guest;
+
 impl From<Identity> for Authenticated {
     fn from(identity: Identity) -> Authenticated {
         Authenticated { identity, tenant: None, is_guest: false }

@@ -11,6 +11,7 @@ pub(crate) use asking::{AskArgs, AskMode, BundleArgs, OutlineArgs, SearchArgs};
 use crate::commands::clean::CleanArgs;
 use crate::commands::completions::{CompletionsArgs, ManArgs};
 pub(crate) use crate::commands::connect::ConnectArgs;
+use crate::commands::console::ConsoleArgs;
 use crate::commands::costs::CostsArgs;
 use crate::commands::extras::ExtrasArgs;
 use crate::commands::keys::KeysCommand;
@@ -141,6 +142,13 @@ Examples:
   dir2mcp publish --project handbook --to postgres://publisher@db.internal/files
                                       Publish to a PostgreSQL server that a team shares")]
     Publish(PublishArgs),
+    /// Open the web page of the running server, signed in, at a file if one is named
+    #[command(after_help = "\
+Examples:
+  dir2mcp console                     Open the page; its address is printed, too
+  dir2mcp console src/lease.rs:10     At a line of a file
+  dir2mcp console --print             Print the address only")]
+    Console(ConsoleArgs),
     /// Make, list and revoke keys of the file store
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -269,6 +277,9 @@ pub(crate) struct UpArgs {
     /// How tool names are listed: dotted, or underscore for clients that refuse dots [default: dotted]
     #[arg(long, value_name = "SPELLING")]
     pub tool_names: Option<String>,
+    /// Whether the web page is served: auto, on or off [default: auto, on unless others could listen in]
+    #[arg(long, value_name = "WHEN")]
+    pub console: Option<String>,
     /// Refuse every tool that could write
     #[arg(long)]
     pub read_only: bool,

@@ -8,6 +8,7 @@ pub(crate) mod config_init;
 pub(crate) mod config_print;
 mod confirm;
 pub(crate) mod connect;
+pub(crate) mod console;
 pub(crate) mod costs;
 pub(crate) mod doctor;
 pub(crate) mod extras;

@@ -68,8 +68,12 @@ pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> 
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
         let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, files.as_ref(), &token, addresses)?).await?;
-        let site = wire::site(settings, &workspace, files.as_ref(), bound.shutdown())?;
         let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());
+        let console = wire::ConsoleDoor::new(loaded, &workspace, &token, &connection);
+        let live = console.as_ref().map(|console| Arc::clone(&console.live));
+        let code = console.as_ref().filter(|_| token.secret.is_some());
+        let code = code.and_then(|console| console.codes.issue(console::PRINTED_LIFE));
+        let site = wire::site(settings, &workspace, files.as_ref(), console, bound.shutdown())?;
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
         let stop = CancellationToken::new();
@@ -90,6 +94,9 @@ pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> 
         }));
         reporter.services(loaded);
         reporter.connection(&connection);
+        if let Some(address) = &connection.console {
+            reporter.console(address, code.as_deref());
+        }
         reporter.next_step("Next: run `dir2mcp connect` in another terminal to connect a client (Ctrl+C stops the server).");
         if let Some(holder) = held_by {
             reporter.warn(&format!(
@@ -102,6 +109,9 @@ pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> 
         workspace.start(
             mode,
             Arc::new(move |event| {
+                if let Some(live) = &live {
+                    live.engine_event(&event);
+                }
                 if let Some(exit) = tell(&events, event) {
                     // Nobody receives once the server is stopping.
                     let _ = fatal_in.send(exit);

@@ -112,6 +112,7 @@ pub(crate) const OTHER_ENV: &[&str] = &[
     "DIR2MCP_CONFIG",
     "DIR2MCP_STATE_DIR",
     "DIR2MCP_AUTH_TOKEN",
+    "DIR2MCP_CONSOLE_DIR",
     "DIR2MCP_VERSION",
     "DIR2MCP_X402_FACILITATOR_TOKEN",
 ];
@@ -378,6 +379,9 @@ keys! {
     ServerTlsKeyFile "server.tls.key_file": Path, Preset::Text(""), Change, flag "--tls-key";
     /// Accept other machines: listen on 0.0.0.0 and require a token.
     ServerPublic "server.public": Bool, Preset::Bool(false), True, flag "--public";
+    /// The web page of this server: on, off, or auto: on where only this machine reaches it, or where TLS protects it.
+    ServerConsole "server.console": Choice(&["auto", "on", "off"]), Preset::Text("auto"),
+        Ranked(&[&["off"], &["auto"], &["on"]]), flag "--console";
     /// Refuse every tool that could write.
     ServerReadOnly "server.read_only": Bool, Preset::Bool(false), False, flag "--read-only";
     /// Sets of tools served at the MCP endpoint: dir2mcp, repo, files, smart.

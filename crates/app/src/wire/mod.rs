@@ -1,5 +1,6 @@
 //! Puts the parts together: the only place that names concrete providers, stores and servers in one breath.
 
+mod console;
 mod machine;
 mod models;
 mod publication;
@@ -38,6 +39,7 @@ use crate::secrets::token::KeptToken;
 use crate::vitals::WorkspaceVitals;
 use crate::workspace::{self, FoundRoot, RootPlace};
 
+pub(crate) use console::{ConsoleDoor, sign_in_folder};
 pub(crate) use machine::{capabilities, extras};
 pub(crate) use models::{costs, local_provider, models_of, probe};
 pub(crate) use publication::{failed, project_feed};
@@ -207,6 +209,7 @@ pub(crate) fn site(
     settings: &Settings,
     workspace: &Arc<Workspace>,
     files: Option<&FilesDoor>,
+    console: Option<ConsoleDoor>,
     shutdown: &Shutdown,
 ) -> Result<HttpSite, Exit> {
     let server = &settings.server;
@@ -261,6 +264,16 @@ pub(crate) fn site(
         let routes = api::files_routes(registry, Arc::clone(&door.files), store::route_limits(settings));
         site = routes.into_iter().fold(site, HttpSite::route);
     }
+    if let Some(door) = console {
+        // The page asks by the folder's own tools, also where others were chosen.
+        let own_path = format!("{path}/{}", Contract::DIR2MCP.as_str());
+        if !is_chosen(settings, Contract::DIR2MCP) {
+            site = site.route(mcp_route(settings, own_path, &[Contract::DIR2MCP], &endpoint)?);
+        }
+        let tools = Registry::new(&services, &[Contract::DIR2MCP], ToolNames::Dotted)?;
+        let routes = door.routes(settings, workspace, files, tools, &streamable);
+        site = routes.into_iter().fold(site, HttpSite::route);
+    }
     Ok(site.background(streamable.look_after_sessions()))
 }
 
@@ -295,6 +308,11 @@ const AS_JSON_RPC: Wording = |Refusal { status, code, message, retryable, .. }| 
 /// How a URL asks for a spelling of the tools' names.
 const NAMES_BY_URL: &[(&str, ToolNames)] =
     &[("names=underscore", ToolNames::Underscore), ("names=dotted", ToolNames::Dotted)];
+
+/// Whether the common endpoint serves a contract.
+fn is_chosen(settings: &Settings, contract: Contract) -> bool {
+    settings.server.tools.iter().any(|name| Contract::parse(name) == Some(contract))
+}
 
 /// The contracts of `server.tools`.
 fn chosen(settings: &Settings, workspace: &Workspace) -> Vec<Contract> {
@@ -387,7 +405,11 @@ pub(crate) fn confinement(loaded: &Loaded, published: &ProjectArgs) -> Confineme
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
     let mut confinement = Confinement {
         // A server of a published project has no folder, and may not read the one it was started in.
-        read: workspace::folders(settings).filter(|_| published.project.is_none()).chain(tls).collect(),
+        read: workspace::folders(settings)
+            .filter(|_| published.project.is_none())
+            .chain(tls)
+            .chain(console::assets_folder())
+            .collect(),
         write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()]
             .into_iter()
             .chain(store::folder(settings))

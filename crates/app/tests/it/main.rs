@@ -6,6 +6,7 @@ mod acceptance;
 mod cli_surface;
 mod config;
 mod connect;
+mod console;
 mod files;
 mod providers;
 mod pty;
