@@ -49,10 +49,4 @@ impl RememberedAnswers {
         }
         inner.by_query.insert(query, answer);
     }
-
-    /// Forgets all of them. After a burst they are not worth their memory: each lies between pieces that the burst has freed,
-    /// and keeps these from going back to the system.
-    pub(crate) fn forget(&self) {
-        *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = AnswersBySnapshot::default();
-    }
 }

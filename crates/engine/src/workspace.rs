@@ -58,7 +58,6 @@ impl Workspace {
     /// Gives back the memory that is kept for the next question: none is expected soon.
     pub fn release_idle(&self) {
         for engine in self.engines() {
-            engine.shared.answers.forget();
             engine.shared.index().release_idle();
         }
     }
