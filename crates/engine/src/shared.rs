@@ -20,7 +20,7 @@ use crate::corpus::{Corpus, read_corpus};
 use crate::embedding;
 use crate::engine::{EngineConfig, EngineError};
 use crate::lock::{Attempt, WriterLock};
-use crate::open_file::Whole;
+use crate::open_file::{Door, Whole};
 use crate::origin::{FileFacts, Folder, Origin};
 use crate::outliner::Outliner;
 use crate::provider_thread::ProviderThread;

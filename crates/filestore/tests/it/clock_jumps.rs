@@ -7,7 +7,7 @@ use std::time::Duration;
 use filestore::indexing::{IndexBackend, IndexSettings, StoreIndexWorker, mark_of};
 use filestore::{FileBackend, PathState, ProjectName, ProjectScope, StorePath, StoreTime};
 
-use super::killed_workers::{Maker, TestEmbedder};
+use super::sides::{Maker, TestEmbedder};
 use super::sqlite_world::{ALICE, World};
 
 const YEAR: u64 = 365 * 24 * 60 * 60;

@@ -107,12 +107,12 @@ impl Tenant {
     /// Every file that is left, from every offset on.
     fn read_all(&mut self) -> Result<usize, String> {
         let mut reads = 0;
-        for project in 0..PROJECTS.len() {
+        for (project, name) in PROJECTS.iter().enumerate() {
             for (path, content) in self.models[project].files.clone() {
                 // Files grow with the run; of a long one a part stands for all.
                 for offset in 0..=content.len().min(200) {
                     let call = StoreCall::Read { path: path.clone(), offset: offset as i64, length: 7 };
-                    let answer = self.call_store(PROJECTS[project], &call)?;
+                    let answer = self.call_store(name, &call)?;
                     let expected = call.expected(&mut self.models[project]);
                     if call.known(&answer) != expected {
                         return Err(format!("{path} at {offset}: {answer} instead of {expected}"));

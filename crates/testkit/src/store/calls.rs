@@ -30,13 +30,13 @@ const BAD_PATHS: &[&str] =
 impl StoreCall {
     /// As likely to meet another call as to be alone. What it writes carries `marker`.
     pub fn random(random: &mut Random, marker: &str, number: u64) -> StoreCall {
-        let mut path = |random: &mut Random| match random.below(40) {
+        let path = |random: &mut Random| match random.below(40) {
             0 => (*random.pick(BAD_PATHS)).to_owned(),
             1 => format!("/{}", "l".repeat(509 + random.below(5))),
             2 => String::new(),
             _ => (*random.pick(GOOD_PATHS)).to_owned(),
         };
-        let mut offset = |random: &mut Random| match random.below(12) {
+        let offset = |random: &mut Random| match random.below(12) {
             0 => -1,
             1 => i64::MAX,
             2 => 0,

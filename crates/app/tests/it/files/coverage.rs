@@ -6,17 +6,22 @@ use super::all_cases;
 
 /// Lines that no call of a tool can show on its own, and what holds them.
 const ELSEWHERE: &[(std::ops::RangeInclusive<u32>, &str)] = &[
-    (13..=13, "doors: callers without a key"),
-    (73..=73, "filestore: purging after delete_retention_days"),
-    (109..=111, "filestore: reranking and its fallback"),
-    (113..=114, "doors: search switched off; faults: PostgreSQL gone"),
-    (118..=119, "faults: a lock that is held past lock_timeout_ms"),
-    (125..=125, "filestore: workers at once, killed workers"),
-    (132..=138, "filestore: credential envelopes"),
-    (142..=143, "world: the shape of every refusal"),
-    (150..=150, "doors: environment variables change nothing"),
-    (153..=156, "doors: configuration"),
-    (158..=160, "faults: restarts; filestore: housekeeping and migrations; docs/operations: alert rules"),
+    (73..=73, "filestore background::f073_f158"),
+    (109..=111, "filestore background::f109_f110_f111_f112"),
+    (113..=113, "doors::f113"),
+    (114..=114, "faults::f114"),
+    (118..=119, "faults::f118_f119, proofs::f117_f118"),
+    (125..=125, "filestore background::f125, killed_workers::f125"),
+    (132..=132, "filestore background::f128_f131_f132, killed_workers"),
+    (133..=138, "filestore envelope::tests"),
+    (142..=143, "the shape of every refusal: world::Tenant::refused"),
+    (150..=150, "doors::f150"),
+    (153..=154, "doors::f151_f152_f153_f154"),
+    (155..=155, "doors::f155"),
+    (156..=156, "there is no such key: config::keys"),
+    (158..=158, "filestore background::f073_f158, f158"),
+    (159..=159, "docs/operations, checked with promtool"),
+    (160..=160, "proofs::f160, f001_f160"),
     (163..=165, "the console"),
 ];
 
