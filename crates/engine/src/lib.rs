@@ -95,7 +95,9 @@ pub use speak::SpeakRequest;
 pub use status::{IndexStatus, Stats};
 pub use summaries::{RewrittenQuery, Summarized, SummaryRequest};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
-pub use tenant_files::{OpenedStore, StoreOpener, TenantFiles, TenantFilesConfig, WriteIntent, now};
+pub use tenant_files::{
+    OpenedStore, RerankerMaker, StoreOpener, TenantFiles, TenantFilesConfig, WriteIntent, now,
+};
 pub use transcribe::{TranscribeProgress, TranscribeReport, TranscribeRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
 pub use worker::{EngineEvent, EventSink};

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::admission::BodyAdmission;
-use crate::auth::Authenticate;
+use crate::auth::{Authenticate, PROVIDER_KEY};
 use crate::body::{self, BodyLimits};
 use crate::client::{Network, client_address};
 use crate::config::HttpConfig;
@@ -238,7 +238,7 @@ impl ServedSite {
             head.extensions.insert(caller);
         }
         // The caller is known by now; services do not need the secret that proved it.
-        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
+        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, PROVIDER_KEY] {
             head.headers.remove(secret);
         }
 
@@ -292,6 +292,7 @@ impl ServedSite {
         // To a guest, other routes are as if its credential were unknown.
         let known = known.filter(|known| route.admits_guests || !known.is_guest);
         let known = known.ok_or_else(Refusal::unauthorized)?;
-        Ok(Caller::http(known.identity, address).of_tenant(known.tenant))
+        let caller = Caller::http(known.identity, address).of_tenant(known.tenant);
+        Ok(caller.with_provider_key(known.provider_key))
     }
 }

@@ -66,6 +66,9 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
+        if let Some(files) = &files {
+            files.start(settings).await?;
+        }
         let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, files.as_ref(), &token, addresses)?).await?;
         let site = wire::site(settings, &workspace, files.as_ref(), bound.shutdown())?;
         let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());

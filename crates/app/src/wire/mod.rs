@@ -39,7 +39,7 @@ use crate::workspace::{self, FoundRoot, RootPlace};
 pub(crate) use machine::{capabilities, extras};
 pub(crate) use models::{costs, local_provider, models_of, probe};
 use store::StoredKeys;
-pub(crate) use store::{FilesDoor, tenant_of_key};
+pub(crate) use store::{FilesDoor, single_tenant, tenant_of_key};
 
 /// Whether the root holds files of this type that would be indexed.
 pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
@@ -335,7 +335,7 @@ pub(crate) fn http_config(
         Some(secret) => Box::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
         None => Box::new(Anonymous::default()),
     };
-    let auth = Arc::new(StoredKeys::new(own, settings.files.auth, files));
+    let auth = Arc::new(StoredKeys::new(own, &settings.files, files));
     Ok(HttpConfig {
         listen: server.listen.to_string(),
         addresses,
@@ -377,6 +377,7 @@ pub(crate) fn confinement(loaded: &Loaded) -> Confinement {
         run: programs(),
     };
     models::extend(&mut confinement, loaded);
+    store::extend(&mut confinement, loaded);
     confinement
 }
 

@@ -6,9 +6,11 @@
 mod suite;
 mod world;
 
+mod callers_keys;
 mod deleting;
 mod identity;
 mod listing;
+mod maintaining;
 mod reading;
 mod renaming;
 mod stat;
