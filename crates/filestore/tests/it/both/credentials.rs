@@ -18,7 +18,7 @@ use super::{ALICE, Bench, RealTime, now};
 
 /// A service that notes the keys it is called with.
 #[derive(Default)]
-struct KeyedService {
+pub(super) struct KeyedService {
     keys: Mutex<Vec<String>>,
 }
 
