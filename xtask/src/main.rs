@@ -5,6 +5,7 @@
 
 mod advisories;
 mod agents;
+mod alerts;
 mod bench;
 mod clients;
 mod compare;

@@ -109,6 +109,8 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Trust(args) => commands::trust::run(cli, args),
         Command::Costs(args) => commands::costs::run(&config::load(cli)?, args),
         Command::Keys(command) => commands::keys::run(&config::load(cli)?, command),
+        Command::Calls(args) => commands::calls::run(&config::load(cli)?, args),
+        Command::Store(command) => commands::store::run(&config::load(cli)?, command),
         Command::Extras(args) => commands::extras::run(&config::load(cli)?, args),
         Command::Roots(args) => commands::roots::run(cli, args),
         Command::Index => commands::indexing::run(&indexed(cli, true)?, IndexMode::Incremental),

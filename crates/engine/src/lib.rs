@@ -109,8 +109,8 @@ pub use status::{IndexStatus, Stats};
 pub use summaries::{RewrittenQuery, Summarized, SummaryRequest};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
 pub use tenant_files::{
-    FileChange, FileChangeKind, FileChangeSink, OpenedStore, StoreOpener, TenantFiles, TenantFilesConfig,
-    WriteIntent, now,
+    FileChange, FileChangeKind, FileChangeSink, OpenedStore, RerankerMaker, StoreOpener, TenantFiles,
+    TenantFilesConfig, WriteIntent, now,
 };
 pub use transcribe::{TranscribeProgress, TranscribeReport, TranscribeRequest};
 pub use view::{FileView, ViewError, outlined_extensions};

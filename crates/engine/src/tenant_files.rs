@@ -6,6 +6,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use filestore::envelope::{CallerCredential, CredentialVault, EnvelopeSubject};
+use filestore::indexing::ProviderSecret;
 use filestore::publication::PublicationBackend;
 use filestore::redaction::redacted;
 use filestore::search::{FileSearch, SearchHit, StoreSearchRequest};
@@ -16,7 +18,7 @@ use filestore::{
     TenantRates, VersionContent, WriteMode, WriteOutcome, WriteRequest,
 };
 use futures::future::BoxFuture;
-use model::{ContentHash, ErrorCode, Failure, SystemMonotonicClock, TenantId};
+use model::{ContentHash, ErrorCode, Failure, ProviderKey, Reranker, SystemMonotonicClock, TenantId};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -39,7 +41,14 @@ pub struct OpenedStore {
     pub publications: Arc<dyn PublicationBackend>,
     /// `None` where searching is switched off.
     pub search: Option<FileSearch>,
+    /// Leaves the caller's key for the jobs that call a service; `None` where none is called.
+    pub vault: Option<Arc<CredentialVault>>,
+    /// Makes a reranker that is called with the caller's key; `None` where none is configured.
+    pub reranker: Option<RerankerMaker>,
 }
+
+/// Makes a reranker of a caller's key.
+pub type RerankerMaker = Arc<dyn Fn(&ProviderKey) -> Option<Arc<dyn Reranker>> + Send + Sync>;
 
 /// Opens the store; asked again after a failure.
 pub type StoreOpener = Box<dyn Fn() -> BoxFuture<'static, Result<OpenedStore, Failure>> + Send + Sync>;
@@ -225,8 +234,10 @@ impl TenantFiles {
             let WriteIntent { content, mode, offset, guard } = intent;
             let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
             let guard = checked_guard(guard)?;
-            let request = WriteRequest { path, content, mode, offset, guard };
-            let written = self.store().await?.files.write(&scope, request).await?;
+            let request = WriteRequest { path: path.clone(), content, mode, offset, guard };
+            let store = self.store().await?;
+            let written = store.files.write(&scope, request).await?;
+            leave_key(store, call, &scope, &path, written.updated_at).await;
             self.tell(call, project, named, FileChangeKind::Written, Some(written.content_hash));
             Ok(written)
         }
@@ -268,8 +279,10 @@ impl TenantFiles {
         let done = async {
             let scope = scope(call, project)?;
             let (from, to) = (StorePath::parse(named)?, StorePath::parse(new_name)?);
-            let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
-            let moved = self.store().await?.files.rename(&scope, request).await?;
+            let request = RenameRequest { from, to: to.clone(), overwrite, guard: checked_guard(guard)? };
+            let store = self.store().await?;
+            let moved = store.files.rename(&scope, request).await?;
+            leave_keys_below(store, call, &scope, &to).await;
             self.tell(call, project, named, FileChangeKind::Renamed { to: new_name.to_owned() }, None);
             Ok(moved)
         }
@@ -310,7 +323,8 @@ impl TenantFiles {
         if query.trim().is_empty() {
             return Err(Failure::new(ErrorCode::InvalidQuery, "query must not be empty"));
         }
-        let Some(search) = &self.store().await?.search else {
+        let (store, key) = (self.store().await?, call.caller.provider_key.as_ref());
+        let Some(search) = &store.search else {
             return Err(Failure::new(ErrorCode::SearchBackendError, "searching files is switched off")
                 .hint("The operator decides by files.search.enabled."));
         };
@@ -320,8 +334,8 @@ impl TenantFiles {
             query: query.to_owned(),
             path_prefix: path_prefix.to_owned(),
             limit: usize::try_from(limit).ok(),
-            secret: None,
-            reranker: None,
+            secret: key.map(|key| ProviderSecret(key.expose().to_owned())),
+            reranker: key.zip(store.reranker.as_ref()).and_then(|(key, make)| make(key)),
         };
         let started = Instant::now();
         let found = search.search(&request).await;
@@ -366,8 +380,10 @@ impl TenantFiles {
     ) -> Result<WriteOutcome, Failure> {
         let done = async {
             let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
-            let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
-            let restored = self.store().await?.files.restore(&scope, request).await?;
+            let request = RestoreRequest { path: path.clone(), version, guard: checked_guard(guard)? };
+            let store = self.store().await?;
+            let restored = store.files.restore(&scope, request).await?;
+            leave_key(store, call, &scope, &path, restored.updated_at).await;
             self.tell(call, project, named, FileChangeKind::Restored, Some(restored.content_hash));
             Ok(restored)
         }
@@ -417,6 +433,42 @@ impl TenantFiles {
         let (log, writer) = CallLog::new(Arc::clone(&store.records), CallLogOptions::default());
         tokio::spawn(writer);
         Ok(self.store.get_or_init(|| (store, log)))
+    }
+}
+
+/// Leaves the caller's key for the job that a change left. A failure is none of the change's: the words are found without it,
+/// and the job waits.
+async fn leave_key(
+    store: &OpenedStore,
+    call: &Call,
+    scope: &ProjectScope,
+    path: &StorePath,
+    updated_at: StoreTime,
+) {
+    let (Some(vault), Some(key)) = (&store.vault, &call.caller.provider_key) else { return };
+    let subject = EnvelopeSubject::of_change(scope, path, updated_at);
+    if let Err(error) = vault.leave(&subject, &CallerCredential::new(key.expose())).await {
+        tracing::warn!(%error, "a caller's key could not be left for indexing");
+    }
+}
+
+/// Files of a moved directory that are given the caller's key; those beyond keep the words they are found by.
+const MOVED_FILES: usize = 10_000;
+/// No path has more segments.
+const DEEPEST: usize = 512;
+
+async fn leave_keys_below(store: &OpenedStore, call: &Call, scope: &ProjectScope, to: &StorePath) {
+    if store.vault.is_none() || call.caller.provider_key.is_none() {
+        return;
+    }
+    if let Ok(PathState::File { updated_at, .. }) = store.files.stat(scope, to).await {
+        return leave_key(store, call, scope, to, updated_at).await;
+    }
+    let Ok(moved) = store.files.list(scope, to, DEEPEST, MOVED_FILES).await else { return };
+    for entry in moved.entries.iter().filter(|entry| !entry.is_directory) {
+        if let Some(updated_at) = entry.updated_at {
+            leave_key(store, call, scope, &entry.path, updated_at).await;
+        }
     }
 }
 

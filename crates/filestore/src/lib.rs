@@ -13,6 +13,7 @@ mod guard;
 pub mod indexing;
 mod limits;
 pub mod listing;
+pub mod maintenance;
 mod metrics;
 mod mutation;
 mod path;

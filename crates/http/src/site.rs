@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::admission::BodyAdmission;
-use crate::auth::{Authenticate, Guest};
+use crate::auth::{Authenticate, Guest, PROVIDER_KEY};
 use crate::body::{self, BodyLimits};
 use crate::client::{Network, client_address};
 use crate::config::HttpConfig;
@@ -241,7 +241,7 @@ impl ServedSite {
             }
         }
         // The caller is known by now; services do not need the secret that proved it.
-        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
+        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, PROVIDER_KEY] {
             head.headers.remove(secret);
         }
 
@@ -296,6 +296,7 @@ impl ServedSite {
         // To a guest, other routes are as if its credential were unknown.
         let known = known.filter(|known| route.admits_guests || !known.is_guest);
         let known = known.ok_or_else(Refusal::unauthorized)?;
-        Ok((Caller::http(known.identity, address).of_tenant(known.tenant), known.is_guest))
+        let caller = Caller::http(known.identity, address).of_tenant(known.tenant);
+        Ok((caller.with_provider_key(known.provider_key), known.is_guest))
     }
 }

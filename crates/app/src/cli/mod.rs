@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use asking::{AskArgs, AskMode, BundleArgs, OutlineArgs, SearchArgs};
 
+use crate::commands::calls::CallsArgs;
 use crate::commands::clean::CleanArgs;
 use crate::commands::completions::{CompletionsArgs, ManArgs};
 pub(crate) use crate::commands::connect::ConnectArgs;
@@ -17,6 +18,7 @@ use crate::commands::extras::ExtrasArgs;
 use crate::commands::keys::KeysCommand;
 use crate::commands::open::OpenArgs;
 use crate::commands::publish::PublishArgs;
+use crate::commands::store::StoreCommand;
 use crate::print::style::ColorChoice;
 
 const EXAMPLES: &str = "\
@@ -152,6 +154,22 @@ Examples:
     /// Make, list and revoke keys of the file store
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Show the calls of the file store's tools, without the contents of files
+    #[command(after_help = "\
+Examples:
+  dir2mcp calls --tool file_write --failed
+  dir2mcp calls --key ci --from 2026-01-31T08:00:00Z --limit 20")]
+    Calls(CallsArgs),
+    /// Check, mend, back up and restore the file store
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  dir2mcp store check --repair        Mend what follows from the files
+  dir2mcp store backup store.jsonl    Copy all files while servers run
+  dir2mcp store restore store.jsonl   Fill an empty store, on either backend"
+    )]
+    Store(StoreCommand),
     /// Show what services were used for: calls, pages, minutes and tokens by day and model
     Costs(CostsArgs),
     /// Answer a question from the directory, with citations

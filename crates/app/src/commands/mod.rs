@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod ask;
+pub(crate) mod calls;
 mod child;
 pub(crate) mod clean;
 pub(crate) mod completions;
@@ -25,6 +26,7 @@ pub(crate) mod run_model;
 pub(crate) mod search;
 pub(crate) mod status;
 pub(crate) mod stdio;
+pub(crate) mod store;
 mod tools;
 pub(crate) mod trust;
 pub(crate) mod up;

@@ -67,6 +67,9 @@ pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> 
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
+        if let Some(files) = &files {
+            files.start(settings).await?;
+        }
         let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, files.as_ref(), &token, addresses)?).await?;
         let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());
         let console = wire::ConsoleDoor::new(loaded, &workspace, &token, &connection);

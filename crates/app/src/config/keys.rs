@@ -526,6 +526,13 @@ keys! {
     FilesSearchSemanticWeight "files.search.fallback.semantic_weight": Text, Preset::Text("0.65"), Change;
     /// Weight of words in the score, where nothing reranks.
     FilesSearchLexicalWeight "files.search.fallback.lexical_weight": Text, Preset::Text("0.35"), Change;
+    /// Address of a service that embeds files with the caller's key, such as https://api.openai.com/v1; empty embeds by the
+    /// built-in model.
+    FilesEmbeddingEndpoint "files.embedding.endpoint": Text, Preset::Text(""), Change;
+    /// Model of that service.
+    FilesEmbeddingModel "files.embedding.model": Text, Preset::Text("text-embedding-3-small"), Change;
+    /// Length of its vectors.
+    FilesEmbeddingDimensions "files.embedding.dimensions": Int { min: 1, max: 16_000 }, Preset::Int(1536), Change;
     /// Workers that index files in the background.
     FilesIndexWorkers "files.index.workers": Int { min: 1, max: 256 }, Preset::Int(2), Larger;
     /// Files that a worker takes at once.

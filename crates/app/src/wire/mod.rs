@@ -44,7 +44,7 @@ pub(crate) use machine::{capabilities, extras};
 pub(crate) use models::{costs, local_provider, models_of, probe};
 pub(crate) use publication::{failed, project_feed};
 use store::StoredKeys;
-pub(crate) use store::{FilesDoor, tenant_of_key};
+pub(crate) use store::{FilesDoor, single_tenant, tenant_of_key};
 
 /// Whether the root holds files of this type that would be indexed.
 pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
@@ -370,7 +370,7 @@ pub(crate) fn http_config(
         Some(secret) => Box::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
         None => Box::new(Anonymous::default()),
     };
-    let auth = Arc::new(StoredKeys::new(own, settings.files.auth, files));
+    let auth = Arc::new(StoredKeys::new(own, &settings.files, files));
     Ok(HttpConfig {
         listen: server.listen.to_string(),
         addresses,
@@ -417,6 +417,7 @@ pub(crate) fn confinement(loaded: &Loaded, published: &ProjectArgs) -> Confineme
         run: programs(),
     };
     models::extend(&mut confinement, loaded);
+    store::extend(&mut confinement, loaded);
     confinement
 }
 

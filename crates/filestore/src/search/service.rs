@@ -119,6 +119,10 @@ impl FileSearch {
         let query = &query[..query.floor_char_boundary(MAX_QUERY_BYTES)];
         let limit = request.limit.filter(|limit| *limit > 0).unwrap_or(self.settings.limit_default);
         let limit = limit.min(self.settings.limit_max);
+        if !request.path_prefix.bytes().all(StorePath::has_byte) {
+            // No path begins so, and databases refuse some of these bytes.
+            return Ok(SearchHits::default());
+        }
         let scope = SearchScope {
             tenant: request.tenant,
             project: request.project.clone(),

@@ -1,6 +1,7 @@
 //! Tests of the file store through its public interface.
 
 mod background;
+mod both;
 mod clock_jumps;
 mod killed_workers;
 mod listing;

@@ -6,6 +6,7 @@
 mod suite;
 mod world;
 
+mod callers_keys;
 mod concurrency;
 mod coverage;
 mod deleting;
@@ -15,6 +16,7 @@ mod identity;
 mod indexing;
 mod limits;
 mod listing;
+mod maintaining;
 mod observing;
 mod piping;
 mod plain_http;

@@ -313,3 +313,33 @@ pub(super) fn paths_of(listed: &Value) -> Vec<String> {
 pub(super) fn tenant_hash(key: &str) -> String {
     Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+impl Home {
+    /// Changes the store's own tables behind its back.
+    pub(super) fn change(&self, sql: &str) {
+        match &self.database {
+            Some(database) => database.run(&format!("SET search_path TO dir2mcp_files_0000, public; {sql}")),
+            None => {
+                let connection = rusqlite::Connection::open(self.folder.state().join("files.sqlite"))
+                    .expect("the database can be opened");
+                connection.busy_timeout(testkit::DEADLINE).expect("a connection takes settings");
+                connection.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+        }
+    }
+}
+
+impl World {
+    /// A store that is there already.
+    pub(super) fn of(home: Home, server: Server) -> World {
+        World { home, server, tenants: AtomicUsize::new(0) }
+    }
+
+    /// Waits for what happens in the background.
+    pub(super) fn wait(&self, is_so: impl Fn() -> bool) {
+        let deadline = std::time::Instant::now() + testkit::DEADLINE;
+        while !is_so() {
+            assert!(std::time::Instant::now() < deadline, "{:?}: it does not happen", self.home.backend);
+        }
+    }
+}

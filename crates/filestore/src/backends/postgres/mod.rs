@@ -15,6 +15,7 @@ mod index;
 mod index_rows;
 mod index_schema;
 mod listing;
+mod maintenance;
 mod migrate;
 mod mutation;
 mod pool;
@@ -48,6 +49,8 @@ use crate::mutation::{DeleteRequest, RenameRequest, RestoreRequest, WriteOutcome
 use crate::path::StorePath;
 use crate::project::ProjectScope;
 use crate::rules;
+pub use maintenance::{PostgresMaintenance, PostgresSnapshot};
+
 use bucket::{Bucket, MAX_BUCKETS, bucket_number};
 use connection::ServerAddress;
 use failure::DatabaseError;
@@ -106,6 +109,8 @@ pub struct PostgresStore {
     commits: watch::Sender<u64>,
 }
 
+/// How long opening waits for a connection.
+const OPENING_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a read tries to get a connection: longer than the longest pause between two tries.
 const READ_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -124,7 +129,8 @@ impl PostgresStore {
             None => None,
         };
         let buckets: Vec<Bucket> = (0..options.buckets).map(Bucket::new).collect();
-        let mut connection = primary.acquire(options.connect_timeout).await?;
+        // A call waits for this: a database that is away is tried again by the next one.
+        let mut connection = primary.acquire(options.connect_timeout.min(OPENING_PATIENCE)).await?;
         connection.in_transaction = true;
         migrate::migrate(&mut connection.client, &buckets, options.embedding_dimension).await?;
         connection.in_transaction = false;

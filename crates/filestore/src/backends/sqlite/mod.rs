@@ -21,6 +21,7 @@ mod group_commit;
 mod index;
 mod index_rows;
 mod index_schema;
+mod maintenance;
 mod mutate;
 mod publication;
 mod publication_schema;
@@ -47,6 +48,8 @@ use crate::project::ProjectScope;
 
 pub use fault::SqliteStoreError;
 pub(crate) use fault::WorkResult;
+pub(crate) use maintenance::not_empty;
+pub use maintenance::{SqliteMaintenance, SqliteSnapshot};
 
 /// The embedded store. Copies share one database; the last one to go closes it.
 #[derive(Clone)]
