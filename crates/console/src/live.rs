@@ -137,7 +137,7 @@ impl LiveEvents {
     /// What the background work tells.
     pub fn engine_event(&self, event: &EngineEvent) {
         match event {
-            EngineEvent::Progress(progress) => self.progress(progress),
+            EngineEvent::Progress(progress) | EngineEvent::Settled(progress) => self.progress(progress),
             EngineEvent::FileError { path, message } => {
                 let data = json!({ "source": "dir", "path": path, "message": message });
                 self.tell("file_error", data, Audience::Operators);
@@ -238,7 +238,9 @@ impl LiveEvents {
             files as f64 / seconds
         };
         let left = progress.to_read.map(|all| all.saturating_sub(progress.read));
-        let eta = left.filter(|_| progress.running && per_second > 0.0).map(|left| left as f64 / per_second);
+        let eta = left
+            .filter(|left| *left > 0 && progress.running && per_second > 0.0)
+            .map(|left| left as f64 / per_second);
         json!({
             "running": progress.running,
             "mode": progress.mode.as_str(),

@@ -38,6 +38,8 @@ pub(crate) const CORPUS_EVERY: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub enum EngineEvent {
     Progress(Progress),
+    /// Files that changed while the folder was watched are indexed; nothing runs any more.
+    Settled(Progress),
     FileError {
         path: String,
         message: String,
@@ -501,6 +503,7 @@ impl IndexWorker {
                 let outcome =
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
                 shared.finish_job();
+                (self.on_event)(EngineEvent::Settled(shared.progress()));
                 shared.outliner.wake();
                 shared.recognition.wake();
                 shared.embedding_thread.wake();

@@ -67,7 +67,7 @@ pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> 
                 // The index is what it was; the client can still search it.
                 EngineEvent::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
                 EngineEvent::Progress(progress) if !progress.running => memory::give_back(),
-                EngineEvent::Progress(_) | EngineEvent::BecameWriter => {}
+                EngineEvent::Progress(_) | EngineEvent::Settled(_) | EngineEvent::BecameWriter => {}
             }),
         );
         let files = wire::FilesDoor::new(settings);

@@ -154,6 +154,8 @@ fn tell(reporter: &Reporter, event: EngineEvent) -> Option<Exit> {
                 memory::give_back();
             }
         }
+        // Who started the server is told of whole passes; the web page of each change.
+        EngineEvent::Settled(_) => {}
         EngineEvent::FileError { path, message } => reporter.file_error(&path, &message),
         EngineEvent::Warning(message) => reporter.warn(&services::with_remedy(&message)),
         EngineEvent::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),

@@ -120,7 +120,10 @@ fn served_model(assignment: &Assignment, workspace: &Workspace) -> ServedModel {
     let providers = workspace.primary().map(|engine| engine.providers());
     let model = providers.and_then(|providers| match assignment.capability {
         Capability::Embed => Some(providers.embedding.model(model::IndexKind::Text).to_owned()),
-        Capability::Chat => providers.chat.as_ref().map(|chat| chat.model().to_owned()),
+        // Without a model answers are made of the passages themselves.
+        Capability::Chat => {
+            Some(providers.chat.as_ref().map_or("extractive", |chat| chat.model()).to_owned())
+        }
         Capability::Ocr => providers.recognizer.as_ref().map(|one| one.model().to_owned()),
         Capability::Stt => providers.transcriber.as_ref().map(|one| one.model().to_owned()),
         Capability::Rerank => providers.reranker.as_ref().map(|one| one.model().to_owned()),

@@ -1,7 +1,7 @@
 //! Live events: what happens is told to those who watch, in order, and to those who come back.
 
 use serde_json::json;
-use testkit::{Folder, Request};
+use testkit::{Client, Folder, Request};
 
 use super::{Events, get, serve};
 

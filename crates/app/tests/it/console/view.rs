@@ -9,6 +9,10 @@ fn view(server: &testkit::Server, path: &str, more: &str) -> Value {
     ask(server, &format!("/console/view?source=dir&path={}{more}", encoded(path)))
 }
 
+fn slide(text: &str) -> String {
+    format!("<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>")
+}
+
 fn encoded(path: &str) -> String {
     path.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -109,10 +113,10 @@ fn markdown_is_a_tree_and_markup_is_text() {
 fn documents_by_page_slide_and_sheet() {
     let folder = Folder::from("//- t.csv\nname,age\n\"Doe, J\",7\n");
     folder.write("guide.pdf", build::text_pages(&["The first page.", "The windmill was built in 1893."]));
-    folder.write("talk.pptx", build::pptx(&["Opening words", "Closing words"], ""));
+    folder.write("talk.pptx", build::pptx(&[&slide("Opening words"), &slide("Closing words")], ""));
     folder.write(
         "talk.vtt",
-        "WEBVTT\n\n00:01.000 --> 00:04.000\nHello there.\n\n00:75.000 --> 00:90.000\nLater.\n",
+        "WEBVTT\n\n00:01.000 --> 00:04.000\nHello there.\n\n01:15.000 --> 01:30.000\nLater.\n",
     );
     let server = serve(&folder);
     let page = view(&server, "guide.pdf", "&page=2");
