@@ -29,7 +29,7 @@ pub(super) struct Home {
     pub(super) program: Program,
     database: Option<Database>,
     /// Its database is this test's as long as this lives.
-    _redis: Option<Redis>,
+    redis: Option<Redis>,
 }
 
 impl Home {
@@ -44,7 +44,7 @@ impl Home {
         let store = store_settings(database.as_ref().map(Database::url), redis.as_ref().map(Redis::url));
         write_config(&config, &store, settings);
         let program = Program::new(BINARY, &folder).flag("--config").flag(config);
-        Home { folder, program, database, _redis: redis }
+        Home { folder, program, database, redis }
     }
 
     pub(super) fn serve(&self) -> Server {
@@ -57,6 +57,10 @@ impl Home {
             Some(database) => database.rows(&format!("SET search_path TO dir2mcp_files_0000, public; {sql}")),
             None => sqlite_rows(&self.folder.state().join("files.sqlite"), sql),
         }
+    }
+
+    pub(super) fn redis(&self) -> Option<&Redis> {
+        self.redis.as_ref()
     }
 
     /// Keeps a transaction open that has run this statement, on PostgreSQL, until the value is dropped.
@@ -339,7 +343,8 @@ impl World {
     pub(super) fn wait(&self, is_so: impl Fn() -> bool) {
         let deadline = std::time::Instant::now() + testkit::DEADLINE;
         while !is_so() {
-            assert!(std::time::Instant::now() < deadline, "{:?}: it does not happen", self.home.backend);
+            assert!(std::time::Instant::now() < deadline, "it does not happen");
+            std::thread::yield_now();
         }
     }
 }
