@@ -58,7 +58,11 @@ function makeContext(life) {
     progress,
     online,
     open: router.open,
-    replace: router.replace,
+    /** @param {string} to @param {boolean} [silently] without showing it */
+    replace(to, silently) {
+      router.replace(to, silently);
+      address = location.pathname + location.search;
+    },
     /** @param {string} text for screen readers */
     say(text) {
       said.textContent = text;

@@ -38,7 +38,7 @@ interface Progress {
 }
 interface CallLine { at: string; tool: string; ok: boolean; error_code: string | null; duration_ms: number; caller: string }
 interface StatusAnswer {
-  instance: string; version: string; pid: number; started_at: string; uptime_s: number; memory_bytes: number;
+  instance: string; version: string; pid: number; started_at: string; uptime_s: number; memory_bytes: number | null;
   roots: Array<{
     source: string; path: string; state_dir: string; writer: { here: boolean; who: string | null }; built: boolean; damage: string | null;
     progress: Progress; documents: Array<{ doc_type: string; status: string; count: number }>;

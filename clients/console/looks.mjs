@@ -9,7 +9,7 @@ const VIEWS = {
   search: ["/?q=renew+lease", (page) => page.getByRole("list", { name: "Hits" }).getByRole("link").first()],
   empty: ["/", (page) => page.getByRole("heading", { level: 1 })],
   nothing: ["/?q=zqxjkvbw", (page) => page.getByText("Nothing was found")],
-  ask: ["/ask?q=When+was+the+windmill+built", (page) => page.getByText("Extractive")],
+  ask: ["/ask?q=When+was+the+windmill+built", (page) => page.getByText("Extractive").first()],
   file: ["/file/dir/src/lease.rs#L4-L9", (page) => page.locator(".line.marked").first()],
   page: ["/file/dir/docs/guide.md", (page) => page.getByRole("heading", { name: "Guide" })],
   document: ["/file/dir/docs/guide.pdf#page=2", (page) => page.getByText("granite quarry").first()],

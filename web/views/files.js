@@ -3,10 +3,10 @@
 import { bytesText, countText, fill, h, icon, timeText } from "../lib/dom.js";
 import { hasContract, tryCall } from "../lib/mcp.js";
 import { href } from "../lib/router.js";
-import { json, Refused, refusal, request } from "../lib/session.js";
+import { json, Refused } from "../lib/session.js";
 import { citation } from "../lib/span.js";
 import { ask, confirm, copyButton, failureBar } from "../parts/dialog.js";
-import { fetchFile, fileBody, plainText, tabsOf, wordsOf } from "../parts/file-view.js";
+import { fetchFile, fileBody, tabsOf } from "../parts/file-view.js";
 import { fileTree } from "../parts/file-tree.js";
 
 const TREE_PAGE = 500;
@@ -256,18 +256,10 @@ export function view(route, context) {
   }
 
   function passagesOf() {
-    const found = h("div", { class: "stack" });
-    const field = h("input", { type: "search", "aria-label": "Search in this project", placeholder: "Search in this project" });
-    const form = h("form", { class: "row", onsubmit: async (/** @type {Event} */ event) => {
-      event.preventDefault();
-      try {
-        const { chunks } = await store("file_search", { query: field.value, path_prefix: "", limit: 20 });
-        fill(found, chunks.length ? chunks.map((/** @type {any} */ chunk) => h("div", { class: "hunk" }, h("header", null, h("a", { class: "grow", href: href("files", [segment(source), chunk.file_path.slice(1)]) }, chunk.file_path.slice(1)), `bytes ${chunk.file_seek_start_bytes}–${chunk.file_seek_end_bytes}`, h("span", null, chunk.score.toFixed(2))), h("div", { class: "pad" }, plainText(chunk.chunk_content, wordsOf(field.value))))) : h("p", { class: "soft" }, "No passage was found."));
-      } catch (error) {
-        fill(found, failureBar(error));
-      }
-    } }, field, h("button", { type: "submit" }, "Search"));
-    return h("div", { class: "file-body pad stack" }, form, found);
+    const holder = h("div", { class: "file-body pad stack" });
+    const address = (/** @type {string} */ to) => href("files", [segment(source), to]);
+    import("../parts/project-search.js").then(({ projectSearch }) => fill(holder, projectSearch(store, address)));
+    return holder;
   }
 
   async function create() {
@@ -317,40 +309,9 @@ export function view(route, context) {
   /** @param {File[]} chosen */
   async function upload(chosen) {
     if (!chosen.length || !inStore()) return;
-    const most = me.store?.upload_bytes ?? 0;
     const folder = file?.kind === "folder" ? `${path}/` : path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "";
-    const bar = h("progress", { max: String(chosen.length), value: 0, "aria-label": "Upload" });
-    const line = h("p", { role: "status" });
-    const problems = h("ul", { class: "small" });
-    fill(fileSide, h("div", { class: "pad stack" }, h("h1", null, `Uploading to ${project()}/${folder}`), bar, line, problems));
-    let [done, failed] = [0, 0];
-    /** @type {File[]} */
-    const present = [];
-    /** @param {File} one @param {boolean} over */
-    const send = async (one, over) => {
-      try {
-        if (one.size > most) throw new Refused({ code: "REQUEST_TOO_LARGE", message: `${bytesText(one.size)}; at most ${bytesText(most)} can be uploaded.` });
-        const name = one.webkitRelativePath || one.name;
-        const response = await request(`/api/files/content?${new URLSearchParams({ project: project(), path: `/${folder}${name}` })}`, { method: "PUT", headers: over ? {} : { "If-None-Match": "*" }, body: one, signal: until });
-        if (response.status === 412 && !over) present.push(one);
-        else if (!response.ok) throw await refusal(response);
-        else done += 1;
-      } catch (error) {
-        failed += 1;
-        const refused = /** @type {Refused} */ (error);
-        problems.append(h("li", { class: "bad" }, `${one.name}: ${refused.code} ${refused.message}`));
-      }
-      bar.value = done + failed;
-      line.textContent = `${done} of ${chosen.length} uploaded${failed ? `, ${failed} failed` : ""}`;
-    };
-    /** @param {File[]} files @param {boolean} over */
-    const all = async (files, over) => {
-      const queue = [...files];
-      await Promise.all([0, 1, 2, 3].map(async () => { for (let one = queue.shift(); one; one = queue.shift()) await send(one, over); }));
-    };
-    await all(chosen, false);
-    if (present.length && await confirm("Replace files?", `${countText(present.length, "file is", "files are")} there already. Their former contents are kept as versions.`, "Replace")) await all(present, true);
-    line.textContent = `${done} of ${chosen.length} uploaded${failed ? `, ${failed} failed` : ""}.`;
+    const { sendFiles } = await import("../parts/file-upload.js");
+    await sendFiles({ chosen, project: project(), folder, most: me.store?.upload_bytes ?? 0, side: fileSide, until });
     picker.value = "";
     treeFor = "";
     await loadProjects();
