@@ -228,6 +228,8 @@ bind([
   { keys: "?", what: "This help", run: help },
 ]);
 document.addEventListener("keydown", handle);
+// A view that was left ends its requests; that is no failure.
+addEventListener("unhandledrejection", (event) => { if (event.reason?.name === "AbortError") event.preventDefault(); });
 
 /* Sign-in is a dialog over the view that was wanted. */
 effect(() => {

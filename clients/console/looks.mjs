@@ -11,7 +11,7 @@ const VIEWS = {
   nothing: ["/?q=zqxjkvbw", (page) => page.getByText("Nothing was found")],
   ask: ["/ask?q=When+was+the+windmill+built", (page) => page.getByText("Extractive").first()],
   file: ["/file/dir/src/lease.rs#L4-L9", (page) => page.locator(".line.marked").first()],
-  page: ["/file/dir/docs/guide.md", (page) => page.getByRole("heading", { name: "Guide" })],
+  page: ["/file/dir/docs/guide.md", (page) => page.getByRole("heading", { name: "Guide", exact: true })],
   document: ["/file/dir/docs/guide.pdf#page=2", (page) => page.getByText("granite quarry").first()],
   folder: ["/files", (page) => page.getByRole("treeitem").first()],
   project: ["/files/notes/plan.md", (page) => page.getByText("lighthouse").first()],

@@ -14,7 +14,7 @@ const TREE_PAGE = 500;
 const drafts = new Map();
 
 /** @typedef {import("../parts/file-editor.js").Draft} Draft */
-/** @typedef {{ tool: string, args: object, answer: unknown, failed: boolean, ms: number }} Line */
+/** @typedef {import("../parts/tool-answers.js").Line} Line */
 
 /** @param {string} source */
 function segment(source) {
@@ -91,7 +91,7 @@ export function view(route, context) {
       await tree.start(inStore() ? `Files of ${project()}` : "Files", load, path);
       if (!tree.items.length) fill(treeSide, h("div", { class: "empty" }, icon("folder"), h("h2", null, words ? "No file matches" : "No files yet"), words ? null : h("p", { class: "soft" }, inStore() ? "Make a file, or drop some here." : "The folder is empty.")));
     } catch (error) {
-      fill(treeSide, failureBar(error, drawTree));
+      if (!until.aborted) fill(treeSide, failureBar(error, drawTree));
     }
   }
 
@@ -111,7 +111,9 @@ export function view(route, context) {
     return { more: listed.has_more && !words ? TREE_PAGE : 0, branches: all.map((one) => ({ kind: one.type === "DIRECTORY" ? "folder" : "file", name: words ? one.path.slice(1) : one.name, path: one.path.slice(1), note: drafts.has(`${source}/${one.path.slice(1)}`) ? "unsaved" : "", href: href("files", [segment(source), one.path.slice(1)]) })) };
   }
 
-  const refreshTree = () => { const tree = /** @type {import("../parts/file-tree.js").FileTree | null} */ (treeSide.querySelector("file-tree")); return tree ? tree.refresh().then(() => tree.reveal(path)) : drawTree(); };
+  /** A view that is left while it fetches has nothing to tell. @param {unknown} error */
+  const quiet = (error) => { if (!until.aborted) fail(error); };
+  const refreshTree = () => { const tree = /** @type {import("../parts/file-tree.js").FileTree | null} */ (treeSide.querySelector("file-tree")); return tree ? tree.refresh().then(() => tree.reveal(path)).catch(quiet) : drawTree(); };
 
   /** @param {import("../lib/router.js").Route} to */
   function update(to) {
@@ -125,7 +127,7 @@ export function view(route, context) {
     element.classList.toggle("opened", Boolean(path));
     context.title(path ? path.split("/").pop() ?? "" : "Files");
     mode = version ? "Versions" : "";
-    loadProjects().then(() => { if (moved || treeFor !== source) return drawTree(); return /** @type {any} */ (treeSide.querySelector("file-tree"))?.reveal(path); });
+    loadProjects().then(() => { if (moved || treeFor !== source) return drawTree(); return /** @type {any} */ (treeSide.querySelector("file-tree"))?.reveal(path); }).catch(quiet);
     showFile();
   }
 
@@ -195,18 +197,12 @@ export function view(route, context) {
   /** What the tools answered, as they did: stat, read, list and search can be asked for, the others come with what was done. */
   function answersOf() {
     if (!inStore()) return null;
-    /** @param {string} label @param {string} tool @param {Record<string, unknown>} args */
-    const run = (label, tool, args) => h("button", { type: "button", onclick: async () => {
-      await store(tool, args).catch(() => {});
-      drawAnswers();
-    } }, label);
-    const lines = h("div", { class: "stack" });
-    const drawAnswers = () => fill(lines, answers.length ? answers.map((line) => h("details", { open: line === answers[0] }, h("summary", null, h("code", null, line.tool), ` ${line.failed ? "failed" : "ok"} · ${Math.round(line.ms)} ms`), h("pre", { class: "json", tabindex: "0" }, JSON.stringify({ arguments: short(line.args), result: short(line.answer) }, null, 2)))) : h("p", { class: "small soft" }, "Nothing was called yet."));
-    drawAnswers();
-    return h("details", { class: "foot" }, h("summary", null, "Answers of the file tools"),
-      h("div", { class: "stack grow" }, h("div", { class: "row" }, run("Stat", "file_stat", { path: path ? `/${path}` : "" }), path ? run("Read", "file_read", { path: `/${path}` }) : null,
-        run("List", "file_list", { path: path && file?.kind === "folder" ? `/${path}` : "" }), run("Search", "file_search", { query: path.split("/").pop() || "notes" }),
-        h("span", { class: "small soft" }, "Write, rename and delete appear here after you did them.")), lines));
+    const inside = h("div", { class: "stack" });
+    const fold = h("details", { class: "foot", ontoggle: async () => {
+      const { toolAnswers } = await import("../parts/tool-answers.js");
+      if (fold.open) fill(inside, toolAnswers(path, file?.kind === "folder", store, () => answers));
+    } }, h("summary", null, "Answers of the file tools"), inside);
+    return fold;
   }
 
   async function startEdit() {
@@ -334,11 +330,6 @@ export function view(route, context) {
     { keys: "t", what: "Go to a file", run: (event) => { event.preventDefault(); filter.focus(); } }]);
   until.addEventListener("abort", () => { stop.abort(); clearTimeout(late); }, { once: true });
   if (route.parts[0]) update(route);
-  else loadProjects().then(() => update(route));
+  else loadProjects().then(() => update(route)).catch(quiet);
   return { element, update };
-}
-
-/** Long contents are not worth showing twice. @param {unknown} value @returns {unknown} */
-function short(value) {
-  return JSON.parse(JSON.stringify(value ?? null), (_, one) => (typeof one === "string" && one.length > 4000 ? `${one.slice(0, 4000)}… (${one.length} characters)` : one));
 }

@@ -275,7 +275,7 @@ export function view(route, context) {
 
   /** @param {number} index */
   function pick(index) {
-    list.select(index);
+    list.select(index, { focus: list.element.contains(document.activeElement) });
     if (!context.narrow) showPreview(hits[list.chosen]);
   }
 
