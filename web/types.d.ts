@@ -18,7 +18,7 @@ interface FileAnswer {
   kind: "code" | "text" | "markdown" | "table" | "pages" | "time" | "image" | "archive" | "folder" | "none";
   doc_type: string | null; rep_type: string | null; language: string | null;
   content_hash: string; size_bytes: number; changed_since_indexed: boolean; status: string | null; reason: Reason | null;
-  writable: boolean; editable: boolean; version: null | { number: number; updated_at: string; content_hash: string };
+  writable: boolean; editable: boolean; version: null | { updated_at: string; content_hash: string };
   lines?: { first: number; total: number; text: string[]; cut: number[]; truncated: boolean } | null;
   classes?: string[]; tokens?: Array<Array<[number, number, number]>>;
   outline?: Symbol_[] | null; outline_shortfall?: string | null;

@@ -9,7 +9,7 @@ import path from "node:path";
  */
 export async function startServer({ binary, root, state, listen = "127.0.0.1:0", flags = [] }) {
   const beside = path.dirname(state);
-  const env = { HOME: beside, PATH: process.env.CONSOLE_PATH ?? "/nonexistent", XDG_CONFIG_HOME: path.join(beside, "config"), XDG_DATA_HOME: path.join(beside, "data") };
+  const env = { HOME: beside, PATH: "/nonexistent", XDG_CONFIG_HOME: path.join(beside, "config"), XDG_DATA_HOME: path.join(beside, "data") };
   const child = spawn(binary, ["up", "--dir", root, "--state-dir", state, "--listen", listen, ...flags], { env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   const waiting = new Set();

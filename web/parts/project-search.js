@@ -2,6 +2,7 @@
 
 import { fill, h } from "../lib/dom.js";
 import { failureBar } from "./dialog.js";
+import "./diff-view.js";
 import { plainText, wordsOf } from "./file-view.js";
 
 /**

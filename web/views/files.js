@@ -47,7 +47,7 @@ export function view(route, context) {
   const treeSide = h("div", { class: "tree-side" });
   const fileSide = h("section", { class: "file-side", "aria-label": "File" });
   const element = h("div", { class: "files" },
-    h("div", { class: "asking" }, h("label", { class: "row" }, h("span", { class: "unseen" }, "Project"), selector), newButton, uploadButton, picker, usage, h("span", { class: "grow" }), filter),
+    h("div", { class: "asking" }, selector, newButton, uploadButton, picker, usage, h("span", { class: "grow" }), filter),
     treeSide, fileSide);
 
   const inStore = () => source.startsWith("store.");
@@ -172,7 +172,7 @@ export function view(route, context) {
     const why = given.writable && !given.editable && !folder ? "Not offered for editing: too large, cut or not UTF-8." : "";
     const actions = [
       folder ? null : h("span", { class: "tag" }, bytesText(given.size_bytes)),
-      given.version ? h("span", { class: "tag", title: timeText(given.version.updated_at) }, `v${given.version.number}`) : null,
+      given.version ? h("span", { class: "tag", title: "Last change" }, timeText(given.version.updated_at)) : null,
       given.status ? h("span", { class: `tag ${given.status === "ok" ? "good" : "warn"}` }, given.status === "ok" ? "searchable ✓" : given.status) : null,
       given.writable && given.editable ? h("button", { type: "button", onclick: startEdit }, icon("edit"), "Edit") : null,
       given.writable && inStore() ? h("button", { type: "button", onclick: rename }, icon("rename"), "Rename") : null,
