@@ -2,12 +2,12 @@
 
 import { fill, h, icon } from "./lib/dom.js";
 import { listen } from "./lib/events.js";
-import { bind, handle, listed, singleKeys } from "./lib/keys.js";
+import { bind, handle } from "./lib/keys.js";
 import { useContracts } from "./lib/mcp.js";
 import { href, startRouter } from "./lib/router.js";
-import { json, linkFailed, online, signedIn, signInByLink, signOut, wanted } from "./lib/session.js";
+import { json, linkFailed, online, signInByLink, wanted } from "./lib/session.js";
 import { effect, signal } from "./lib/signal.js";
-import { failureBar, show as showDialog } from "./parts/dialog.js";
+import { failureBar } from "./parts/dialog.js";
 import { statusLine } from "./parts/status-line.js";
 
 /** @typedef {import("./lib/router.js").Route} Route */
@@ -58,7 +58,11 @@ function makeContext(life) {
     progress,
     online,
     open: router.open,
-    replace: router.replace,
+    /** @param {string} to @param {boolean} [silently] without showing it */
+    replace(to, silently) {
+      router.replace(to, silently);
+      address = location.pathname + location.search;
+    },
     /** @param {string} text for screen readers */
     say(text) {
       said.textContent = text;
@@ -132,6 +136,7 @@ async function show(route, how) {
   const [{ view: make }] = await Promise.all([/** @type {() => Promise<{ view: MakeView }>} */ (VIEWS[view])(), sheet(view)]);
   if (mine !== turn) return;
   current?.life.abort();
+  said.textContent = "";
   const life = new AbortController();
   const made = make(route, makeContext(life));
   current = { name: view, view: made, life };
@@ -190,18 +195,9 @@ effect(() => {
 fill(corner, statusLine(progress, online), themeButton,
   h("button", { type: "button", class: "plain bare", "aria-label": "Help and keys", title: "Help and keys (?)", onclick: help }, icon("help")));
 
-function help() {
-  const names = new Set();
-  const rows = [...listed()].reverse().filter(({ keys }) => !names.has(keys) && names.add(keys)).reverse();
-  const dialog = showDialog("Help and keys", [h("div", { class: "inside" },
-    h("h2", null, "Keys"),
-    h("dl", { class: "keys" }, rows.flatMap(({ keys, what }) => [
-      h("dt", null, keys.split("|").map((key) => h("kbd", null, key === " " ? "Space" : key))), h("dd", null, what)])),
-    h("label", { class: "tick" }, h("input", { type: "checkbox", checked: singleKeys.on, onchange: (/** @type {Event} */ event) => { singleKeys.on = /** @type {HTMLInputElement} */ (event.target).checked; } }), "Keys of a single letter"),
-    h("p", { class: "small soft" }, `dir2mcp ${me.peek()?.version ?? ""}. What you see comes from this server and stays on it; nothing is loaded from elsewhere.`),
-    h("div", { class: "actions" },
-      signedIn.value ? h("button", { type: "button", onclick: () => { dialog.close(); signOut(); } }, "Sign out") : null,
-      h("button", { type: "button", class: "first", onclick: () => dialog.close() }, "Close")))], { wide: true });
+async function help() {
+  const { showHelp } = await import("./parts/help.js");
+  showHelp(me.peek()?.version ?? "");
 }
 
 const go = (/** @type {string} */ view) => () => router.open(href(view));
@@ -224,6 +220,8 @@ bind([
   { keys: "?", what: "This help", run: help },
 ]);
 document.addEventListener("keydown", handle);
+// A view that was left ends its requests; that is no failure.
+addEventListener("unhandledrejection", (event) => { if (event.reason?.name === "AbortError") event.preventDefault(); });
 
 /* Sign-in is a dialog over the view that was wanted. */
 effect(() => {
@@ -246,8 +244,21 @@ function heard(name, data) {
     lost.value = null;
     if (data.progress) progress.value = data.progress;
     if (me.peek() && data.version !== me.peek()?.version) reload.value = true;
-  } else if (name === "progress") progress.value = data;
+  } else if (name === "progress") {
+    progress.value = data;
+    clearTimeout(settling);
+    // The last figures of a run are counted after its last event; they are asked for once, when it is quiet.
+    if (data.running && !me.peek()?.guest) settling = setTimeout(settle, 3000);
+  }
   for (const listener of listeners) listener(name, data);
+}
+
+let settling = 0;
+
+async function settle() {
+  const status = await json("/console/status", { waits: false }).catch(() => null);
+  const figures = status?.roots[0]?.progress;
+  if (figures) heard("progress", figures);
 }
 
 async function start() {

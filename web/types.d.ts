@@ -18,7 +18,7 @@ interface FileAnswer {
   kind: "code" | "text" | "markdown" | "table" | "pages" | "time" | "image" | "archive" | "folder" | "none";
   doc_type: string | null; rep_type: string | null; language: string | null;
   content_hash: string; size_bytes: number; changed_since_indexed: boolean; status: string | null; reason: Reason | null;
-  writable: boolean; editable: boolean; version: null | { number: number; updated_at: string; content_hash: string };
+  writable: boolean; editable: boolean; version: null | { updated_at: string; content_hash: string };
   lines?: { first: number; total: number; text: string[]; cut: number[]; truncated: boolean } | null;
   classes?: string[]; tokens?: Array<Array<[number, number, number]>>;
   outline?: Symbol_[] | null; outline_shortfall?: string | null;
@@ -38,7 +38,7 @@ interface Progress {
 }
 interface CallLine { at: string; tool: string; ok: boolean; error_code: string | null; duration_ms: number; caller: string }
 interface StatusAnswer {
-  instance: string; version: string; pid: number; started_at: string; uptime_s: number; memory_bytes: number;
+  instance: string; version: string; pid: number; started_at: string; uptime_s: number; memory_bytes: number | null;
   roots: Array<{
     source: string; path: string; state_dir: string; writer: { here: boolean; who: string | null }; built: boolean; damage: string | null;
     progress: Progress; documents: Array<{ doc_type: string; status: string; count: number }>;

@@ -8,7 +8,7 @@ export const scenarios = {
     await page.keyboard.press("Enter");
     await page.waitForURL(/q=When/);
     await page.getByText("1893").first().waitFor();
-    await page.getByText("Extractive").waitFor();
+    await page.getByText("Extractive").first().waitFor();
     const cite = page.locator(".answer .cite").first();
     await cite.click();
     await page.getByRole("region", { name: "Preview" }).getByText("1893").first().waitFor();

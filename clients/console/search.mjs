@@ -100,10 +100,15 @@ export const scenarios = {
     await page.getByText("files searchable").waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("s");
-    await page.getByRole("searchbox", { name: "Search" }).waitFor();
+    const field = page.getByRole("searchbox", { name: "Search" });
+    await field.waitFor();
+    // It has the focus at once; from elsewhere in the view a key leads to it.
+    await page.waitForFunction(() => document.activeElement?.matches("input[type=search]"));
+    await page.keyboard.press("Escape");
     await page.keyboard.press("/");
     await page.keyboard.type("lease");
-    await hits(page).nth(2).waitFor();
+    await page.waitForURL(/q=lease$/);
+    await page.locator('.hits[aria-busy="false"]').waitFor();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("j");
     assert.equal(await hits(page).nth(1).getAttribute("aria-current"), "true");

@@ -92,14 +92,12 @@ const ICONS = {
   close: "M3.5 3.5l9 9M12.5 3.5l-9 9",
   back: "M9.5 3.5 5 8l4.5 4.5",
   next: "M6.5 3.5 11 8l-4.5 4.5",
-  down: "M3.5 6.5 8 11l4.5-4.5",
   plus: "M8 3v10M3 8h10",
   upload: "M8 11V3M4.5 6 8 2.5 11.5 6M2.5 13.5h11",
   download: "M8 2.5v8M4.5 7.5 8 11l3.5-3.5M2.5 13.5h11",
   edit: "M11 2.5 13.5 5 5.5 13H3v-2.500zM9.5 4l2.5 2.5",
   trash: "M3 4.500h10M6.5 4.500v-2h3v2M4.5 4.500l.5 9h6l.5-9M6.8 7v4M9.2 7v4",
   rename: "M2.5 8h9M8 4.5 11.5 8 8 11.500M13.5 3v10",
-  history: "M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.500V5H5M8 5v3.200l2.2 1.3",
   filter: "M2 3.500h12M4.5 8h7M6.5 12.500h3",
   sun: "M8 5.200a2.8 2.8 0 1 1 0 5.6 2.8 2.8 0 0 1 0-5.600zM8 1.500v1.300M8 13.200v1.300M1.5 8h1.300M13.2 8h1.300M3.4 3.400l.9.9M11.7 11.700l.9.9M12.6 3.400l-.9.9M4.3 11.700l-.9.9",
   help: "M8 1.800a6.2 6.2 0 1 1 0 12.400A6.2 6.2 0 0 1 8 1.800zM6.2 6.300c0-1 .8-1.7 1.8-1.700s1.8.6 1.8 1.600c0 1.3-1.8 1.3-1.8 2.600M8 11.200v.1",
@@ -107,7 +105,6 @@ const ICONS = {
   info: "M8 1.800a6.2 6.2 0 1 1 0 12.400A6.2 6.2 0 0 1 8 1.800zM8 7.200v4M8 4.800v.1",
   check: "M3 8.5 6.5 12 13 4.5",
   eye: "M1.5 8C3 5.3 5.3 4 8 4s5 1.3 6.5 4C13 10.7 10.7 12 8 12S3 10.7 1.5 8zM8 6.300a1.7 1.7 0 1 1 0 3.4 1.7 1.7 0 0 1 0-3.400z",
-  list: "M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4v.1M2.5 8v.1M2.5 12v.1",
   play: "M5 3.5 12.5 8 5 12.500z",
   refresh: "M13.5 8A5.5 5.5 0 1 1 12 4.200M13.5 2.500V5H11",
 };
@@ -148,13 +145,4 @@ export function timeText(stamp) {
   return today
     ? date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
     : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
-}
-
-/**
- * Characters that change how a line is shown, or hide in it, spelled out.
- * @param {string} text
- */
-export function spelled(text) {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
-    (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }

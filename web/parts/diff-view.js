@@ -2,6 +2,8 @@
 
 import { fill, h } from "../lib/dom.js";
 
+if (typeof document === "object") document.head.append(h("link", { rel: "stylesheet", href: "/console/parts/diff-view.css" }));
+
 /** @typedef {"mine" | "theirs" | "both"} Choice */
 
 /**

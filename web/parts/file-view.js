@@ -4,7 +4,6 @@ import { bytesText, countText, fill, h, icon, typeIcon } from "../lib/dom.js";
 import { href } from "../lib/router.js";
 import { refusal, request } from "../lib/session.js";
 import { codeView } from "./code-view.js";
-import { page } from "./page-view.js";
 
 /** @typedef {import("../lib/span.js").Span} Span */
 /** @typedef {{ span?: Span | null, focus?: import("../lib/span.js").Lines | null, words?: string[], onplace?: (span: Span) => void, until: AbortSignal, tab?: string, level?: number }} How */
@@ -105,9 +104,19 @@ function lines(file, how) {
   ];
 }
 
+/**
+ * @param {Tree | Tree[]} tree
+ * @param {FileAnswer} file
+ * @param {HTMLElement} holder that it is put into, once the part that knows Markdown is here
+ */
+function pageOf(tree, file, holder) {
+  import("./page-view.js").then(({ page }) => fill(holder, page(tree, file.source, file.path)));
+  return holder;
+}
+
 /** @param {FileAnswer} file @param {Tree | Tree[]} tree */
 function pageText(file, tree) {
-  return h("article", { class: "page-text" }, page(tree, file.source, file.path));
+  return pageOf(tree, file, h("article", { class: "page-text" }));
 }
 
 /** @param {NonNullable<FileAnswer["table"]>} given */
@@ -127,7 +136,7 @@ function parts(file, how) {
   const span = how.span;
   for (const unit of units) {
     const marked = span?.kind === "lines" && unit.first_line <= span.end_line && span.start_line <= unit.last_line && units.length > 1;
-    const text = unit.page ? h("div", null, page(unit.page, file.source, file.path)) : plainText(unit.text, how.words ?? []);
+    const text = unit.page ? pageOf(unit.page, file, h("div")) : plainText(unit.text, how.words ?? []);
     const block = h("section", { class: marked ? "marked-unit arrived" : null, "aria-label": unit.pointer },
       units.length > 1 || unit.title ? h("h2", null, unit.title || unit.pointer) : null, text);
     holder.append(block);

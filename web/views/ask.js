@@ -110,23 +110,33 @@ export function view(route, context) {
     const known = sources.map((source, at) => [citation(source.rel_path, source.span), at]);
     for (const one of cited) if (one.text) known.push([one.text, sources.findIndex(({ chunk_id }) => chunk_id === one.chunk_id)]);
     const pattern = known.length ? new RegExp(known.map(([label]) => label.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "g") : null;
-    /** @type {import("../lib/dom.js").Child[]} */
-    const parts = [];
-    let at = 0;
-    for (const match of pattern ? text.matchAll(pattern) : []) {
-      const index = known.find(([label]) => label === match[0])?.[1] ?? -1;
-      const source = sources[index];
-      if (!source) continue;
-      parts.push(text.slice(at, match.index), h("button", { type: "button", class: "cite", "aria-label": `Source ${index + 1}: ${source.rel_path} ${spanLabel(source.span, source.rel_path)}`, "aria-current": index === chosen ? "true" : null, "data-source": index, onclick: () => pick(index) }, String(index + 1)));
-      at = (match.index ?? 0) + match[0].length;
-    }
-    fill(answer, [...parts, text.slice(at)]);
+    /** @param {string} part */
+    const cites = (part) => {
+      /** @type {import("../lib/dom.js").Child[]} */
+      const pieces = [];
+      let at = 0;
+      for (const match of pattern ? part.matchAll(pattern) : []) {
+        const index = known.find(([label]) => label === match[0])?.[1] ?? -1;
+        const source = sources[index];
+        if (!source) continue;
+        pieces.push(part.slice(at, match.index), h("button", { type: "button", class: "cite", "aria-label": `Source ${index + 1}: ${source.rel_path} ${spanLabel(source.span, source.rel_path)}`, "aria-current": index === chosen ? "true" : null, "data-source": index, onclick: () => pick(index) }, String(index + 1)));
+        at = (match.index ?? 0) + match[0].length;
+      }
+      return [...pieces, part.slice(at)];
+    };
+    // Quotations are the only markup of an answer that is drawn; the rest is text as it is.
+    fill(answer, text.split(/\n{2,}/).map((block) => {
+      const lines = block.split("\n");
+      const quoted = lines.filter((line) => line.startsWith(">"));
+      return [quoted.length ? h("blockquote", null, cites(quoted.map((line) => line.replace(/^> ?/, "")).join("\n"))) : null,
+        quoted.length < lines.length ? h("p", null, cites(lines.filter((line) => !line.startsWith(">")).join("\n"))) : null];
+    }));
   }
 
   /** @param {any} done */
   function drawNotes(done) {
     fill(notes,
-      done.extractive ? h("p", { class: "note" }, icon("info"), "Extractive: no chat model is configured, so these are the best passages, word for word.") : null,
+      done.extractive && !text.startsWith("Extractive") ? h("p", { class: "note" }, icon("info"), "Extractive: no chat model is configured, so these are the best passages, word for word.") : null,
       done.note ? h("p", { class: "note" }, icon("info"), String(done.note)) : null,
       done.indexing_complete === false ? h("p", { class: "note" }, icon("info"), "Indexing is under way: the answer may be better in a moment.") : null,
       text ? h("div", { class: "row note" }, copyButton("Copy answer", () => text)) : null);

@@ -3,10 +3,10 @@
 import { bytesText, countText, fill, h, icon, timeText } from "../lib/dom.js";
 import { hasContract, tryCall } from "../lib/mcp.js";
 import { href } from "../lib/router.js";
-import { json, Refused, refusal, request } from "../lib/session.js";
+import { json, Refused } from "../lib/session.js";
 import { citation } from "../lib/span.js";
 import { ask, confirm, copyButton, failureBar } from "../parts/dialog.js";
-import { fetchFile, fileBody, plainText, tabsOf, wordsOf } from "../parts/file-view.js";
+import { fetchFile, fileBody, tabsOf } from "../parts/file-view.js";
 import { fileTree } from "../parts/file-tree.js";
 
 const TREE_PAGE = 500;
@@ -14,7 +14,7 @@ const TREE_PAGE = 500;
 const drafts = new Map();
 
 /** @typedef {import("../parts/file-editor.js").Draft} Draft */
-/** @typedef {{ tool: string, args: object, answer: unknown, failed: boolean, ms: number }} Line */
+/** @typedef {import("../parts/tool-answers.js").Line} Line */
 
 /** @param {string} source */
 function segment(source) {
@@ -47,7 +47,7 @@ export function view(route, context) {
   const treeSide = h("div", { class: "tree-side" });
   const fileSide = h("section", { class: "file-side", "aria-label": "File" });
   const element = h("div", { class: "files" },
-    h("div", { class: "asking" }, h("label", { class: "row" }, h("span", { class: "unseen" }, "Project"), selector), newButton, uploadButton, picker, usage, h("span", { class: "grow" }), filter),
+    h("div", { class: "asking" }, selector, newButton, uploadButton, picker, usage, h("span", { class: "grow" }), filter),
     treeSide, fileSide);
 
   const inStore = () => source.startsWith("store.");
@@ -91,7 +91,7 @@ export function view(route, context) {
       await tree.start(inStore() ? `Files of ${project()}` : "Files", load, path);
       if (!tree.items.length) fill(treeSide, h("div", { class: "empty" }, icon("folder"), h("h2", null, words ? "No file matches" : "No files yet"), words ? null : h("p", { class: "soft" }, inStore() ? "Make a file, or drop some here." : "The folder is empty.")));
     } catch (error) {
-      fill(treeSide, failureBar(error, drawTree));
+      if (!until.aborted) fill(treeSide, failureBar(error, drawTree));
     }
   }
 
@@ -111,7 +111,9 @@ export function view(route, context) {
     return { more: listed.has_more && !words ? TREE_PAGE : 0, branches: all.map((one) => ({ kind: one.type === "DIRECTORY" ? "folder" : "file", name: words ? one.path.slice(1) : one.name, path: one.path.slice(1), note: drafts.has(`${source}/${one.path.slice(1)}`) ? "unsaved" : "", href: href("files", [segment(source), one.path.slice(1)]) })) };
   }
 
-  const refreshTree = () => { const tree = /** @type {import("../parts/file-tree.js").FileTree | null} */ (treeSide.querySelector("file-tree")); return tree ? tree.refresh().then(() => tree.reveal(path)) : drawTree(); };
+  /** A view that is left while it fetches has nothing to tell. @param {unknown} error */
+  const quiet = (error) => { if (!until.aborted) fail(error); };
+  const refreshTree = () => { const tree = /** @type {import("../parts/file-tree.js").FileTree | null} */ (treeSide.querySelector("file-tree")); return tree ? tree.refresh().then(() => tree.reveal(path)).catch(quiet) : drawTree(); };
 
   /** @param {import("../lib/router.js").Route} to */
   function update(to) {
@@ -125,7 +127,7 @@ export function view(route, context) {
     element.classList.toggle("opened", Boolean(path));
     context.title(path ? path.split("/").pop() ?? "" : "Files");
     mode = version ? "Versions" : "";
-    loadProjects().then(() => { if (moved || treeFor !== source) return drawTree(); return /** @type {any} */ (treeSide.querySelector("file-tree"))?.reveal(path); });
+    loadProjects().then(() => { if (moved || treeFor !== source) return drawTree(); return /** @type {any} */ (treeSide.querySelector("file-tree"))?.reveal(path); }).catch(quiet);
     showFile();
   }
 
@@ -170,7 +172,7 @@ export function view(route, context) {
     const why = given.writable && !given.editable && !folder ? "Not offered for editing: too large, cut or not UTF-8." : "";
     const actions = [
       folder ? null : h("span", { class: "tag" }, bytesText(given.size_bytes)),
-      given.version ? h("span", { class: "tag", title: timeText(given.version.updated_at) }, `v${given.version.number}`) : null,
+      given.version ? h("span", { class: "tag", title: "Last change" }, timeText(given.version.updated_at)) : null,
       given.status ? h("span", { class: `tag ${given.status === "ok" ? "good" : "warn"}` }, given.status === "ok" ? "searchable ✓" : given.status) : null,
       given.writable && given.editable ? h("button", { type: "button", onclick: startEdit }, icon("edit"), "Edit") : null,
       given.writable && inStore() ? h("button", { type: "button", onclick: rename }, icon("rename"), "Rename") : null,
@@ -195,18 +197,12 @@ export function view(route, context) {
   /** What the tools answered, as they did: stat, read, list and search can be asked for, the others come with what was done. */
   function answersOf() {
     if (!inStore()) return null;
-    /** @param {string} label @param {string} tool @param {Record<string, unknown>} args */
-    const run = (label, tool, args) => h("button", { type: "button", onclick: async () => {
-      await store(tool, args).catch(() => {});
-      drawAnswers();
-    } }, label);
-    const lines = h("div", { class: "stack" });
-    const drawAnswers = () => fill(lines, answers.length ? answers.map((line) => h("details", { open: line === answers[0] }, h("summary", null, h("code", null, line.tool), ` ${line.failed ? "failed" : "ok"} · ${Math.round(line.ms)} ms`), h("pre", { class: "json", tabindex: "0" }, JSON.stringify({ arguments: short(line.args), result: short(line.answer) }, null, 2)))) : h("p", { class: "small soft" }, "Nothing was called yet."));
-    drawAnswers();
-    return h("details", { class: "foot" }, h("summary", null, "Answers of the file tools"),
-      h("div", { class: "stack grow" }, h("div", { class: "row" }, run("Stat", "file_stat", { path: path ? `/${path}` : "" }), path ? run("Read", "file_read", { path: `/${path}` }) : null,
-        run("List", "file_list", { path: path && file?.kind === "folder" ? `/${path}` : "" }), run("Search", "file_search", { query: path.split("/").pop() || "notes" }),
-        h("span", { class: "small soft" }, "Write, rename and delete appear here after you did them.")), lines));
+    const inside = h("div", { class: "stack" });
+    const fold = h("details", { class: "foot", ontoggle: async () => {
+      const { toolAnswers } = await import("../parts/tool-answers.js");
+      if (fold.open) fill(inside, toolAnswers(path, file?.kind === "folder", store, () => answers));
+    } }, h("summary", null, "Answers of the file tools"), inside);
+    return fold;
   }
 
   async function startEdit() {
@@ -256,18 +252,10 @@ export function view(route, context) {
   }
 
   function passagesOf() {
-    const found = h("div", { class: "stack" });
-    const field = h("input", { type: "search", "aria-label": "Search in this project", placeholder: "Search in this project" });
-    const form = h("form", { class: "row", onsubmit: async (/** @type {Event} */ event) => {
-      event.preventDefault();
-      try {
-        const { chunks } = await store("file_search", { query: field.value, path_prefix: "", limit: 20 });
-        fill(found, chunks.length ? chunks.map((/** @type {any} */ chunk) => h("div", { class: "hunk" }, h("header", null, h("a", { class: "grow", href: href("files", [segment(source), chunk.file_path.slice(1)]) }, chunk.file_path.slice(1)), `bytes ${chunk.file_seek_start_bytes}–${chunk.file_seek_end_bytes}`, h("span", null, chunk.score.toFixed(2))), h("div", { class: "pad" }, plainText(chunk.chunk_content, wordsOf(field.value))))) : h("p", { class: "soft" }, "No passage was found."));
-      } catch (error) {
-        fill(found, failureBar(error));
-      }
-    } }, field, h("button", { type: "submit" }, "Search"));
-    return h("div", { class: "file-body pad stack" }, form, found);
+    const holder = h("div", { class: "file-body pad stack" });
+    const address = (/** @type {string} */ to) => href("files", [segment(source), to]);
+    import("../parts/project-search.js").then(({ projectSearch }) => fill(holder, projectSearch(store, address)));
+    return holder;
   }
 
   async function create() {
@@ -317,40 +305,9 @@ export function view(route, context) {
   /** @param {File[]} chosen */
   async function upload(chosen) {
     if (!chosen.length || !inStore()) return;
-    const most = me.store?.upload_bytes ?? 0;
     const folder = file?.kind === "folder" ? `${path}/` : path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "";
-    const bar = h("progress", { max: String(chosen.length), value: 0, "aria-label": "Upload" });
-    const line = h("p", { role: "status" });
-    const problems = h("ul", { class: "small" });
-    fill(fileSide, h("div", { class: "pad stack" }, h("h1", null, `Uploading to ${project()}/${folder}`), bar, line, problems));
-    let [done, failed] = [0, 0];
-    /** @type {File[]} */
-    const present = [];
-    /** @param {File} one @param {boolean} over */
-    const send = async (one, over) => {
-      try {
-        if (one.size > most) throw new Refused({ code: "REQUEST_TOO_LARGE", message: `${bytesText(one.size)}; at most ${bytesText(most)} can be uploaded.` });
-        const name = one.webkitRelativePath || one.name;
-        const response = await request(`/api/files/content?${new URLSearchParams({ project: project(), path: `/${folder}${name}` })}`, { method: "PUT", headers: over ? {} : { "If-None-Match": "*" }, body: one, signal: until });
-        if (response.status === 412 && !over) present.push(one);
-        else if (!response.ok) throw await refusal(response);
-        else done += 1;
-      } catch (error) {
-        failed += 1;
-        const refused = /** @type {Refused} */ (error);
-        problems.append(h("li", { class: "bad" }, `${one.name}: ${refused.code} ${refused.message}`));
-      }
-      bar.value = done + failed;
-      line.textContent = `${done} of ${chosen.length} uploaded${failed ? `, ${failed} failed` : ""}`;
-    };
-    /** @param {File[]} files @param {boolean} over */
-    const all = async (files, over) => {
-      const queue = [...files];
-      await Promise.all([0, 1, 2, 3].map(async () => { for (let one = queue.shift(); one; one = queue.shift()) await send(one, over); }));
-    };
-    await all(chosen, false);
-    if (present.length && await confirm("Replace files?", `${countText(present.length, "file is", "files are")} there already. Their former contents are kept as versions.`, "Replace")) await all(present, true);
-    line.textContent = `${done} of ${chosen.length} uploaded${failed ? `, ${failed} failed` : ""}.`;
+    const { sendFiles } = await import("../parts/file-upload.js");
+    await sendFiles({ chosen, project: project(), folder, most: me.store?.upload_bytes ?? 0, side: fileSide, until });
     picker.value = "";
     treeFor = "";
     await loadProjects();
@@ -373,11 +330,6 @@ export function view(route, context) {
     { keys: "t", what: "Go to a file", run: (event) => { event.preventDefault(); filter.focus(); } }]);
   until.addEventListener("abort", () => { stop.abort(); clearTimeout(late); }, { once: true });
   if (route.parts[0]) update(route);
-  else loadProjects().then(() => update(route));
+  else loadProjects().then(() => update(route)).catch(quiet);
   return { element, update };
-}
-
-/** Long contents are not worth showing twice. @param {unknown} value @returns {unknown} */
-function short(value) {
-  return JSON.parse(JSON.stringify(value ?? null), (_, one) => (typeof one === "string" && one.length > 4000 ? `${one.slice(0, 4000)}… (${one.length} characters)` : one));
 }

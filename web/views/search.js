@@ -33,6 +33,7 @@ export function view(route, context) {
   const field = h("input", { type: "search", "aria-label": "Search", placeholder: "Search files by words, names or meaning", autocomplete: "off", spellcheck: "false", enterkeyhint: "search",
     oninput: () => {
       clearTimeout(typing);
+      boxes.setAttribute("aria-busy", "true");
       typing = setTimeout(() => context.replace(address({ q: field.value, sel: 0 })), 80);
     },
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -107,6 +108,7 @@ export function view(route, context) {
 
   function busy(/** @type {boolean} */ on) {
     clearTimeout(lateBar);
+    boxes.setAttribute("aria-busy", String(on));
     if (on) lateBar = setTimeout(() => { wait.classList.add("on"); boxes.classList.add("dim"); }, 150);
     else { wait.classList.remove("on"); boxes.classList.remove("dim"); }
   }
@@ -273,7 +275,7 @@ export function view(route, context) {
 
   /** @param {number} index */
   function pick(index) {
-    list.select(index);
+    list.select(index, { focus: list.element.contains(document.activeElement) });
     if (!context.narrow) showPreview(hits[list.chosen]);
   }
 

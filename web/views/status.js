@@ -28,6 +28,7 @@ export function view(route, context) {
   async function load() {
     try {
       status = /** @type {StatusAnswer} */ (await json("/console/status", { signal: until }));
+      context.progress.value = status.roots[0]?.progress ?? null;
       draw();
     } catch (error) {
       if (!until.aborted) fill(whole, failureBar(error, load));
@@ -41,11 +42,11 @@ export function view(route, context) {
     const { all, part } = coverage(now);
     fill(whole, h("div", { class: "stack" },
       h("div", { class: "row" }, h("span", { class: "figure" }, `${now.searchable.toLocaleString("en")} of ${all.toLocaleString("en")}`), h("span", { class: "soft grow" }, `files searchable · ${part} %`),
-        now.running ? h("span", { class: "tag" }, h("span", { class: "dot busy" }), `indexing, ${now.files_per_s.toFixed(0)} files/s${now.eta_s !== null ? `, about ${now.eta_s} s left` : ""}`) : h("span", { class: "tag good" }, icon("check"), "up to date")),
+        now.running ? h("span", { class: "tag" }, h("span", { class: "dot busy" }), `indexing, ${now.files_per_s.toFixed(0)} files/s${now.eta_s !== null ? `, about ${Math.ceil(now.eta_s)} s left` : ""}`) : h("span", { class: "tag good" }, icon("check"), "up to date")),
       h("progress", { max: String(Math.max(all, 1)), value: now.searchable, "aria-label": "Searchable files" }),
       h("div", { class: "facts" }, root ? h("span", null, h("code", null, root.path)) : null, h("span", null, countText(now.chunks, "passage")), h("span", null, `${now.embedded.toLocaleString("en")} with vectors`),
         status ? h("span", null, root?.writer.here ? `written by this process (${status.pid})` : `read only here; ${root?.writer.who ?? "another process"} writes`) : null,
-        status ? h("span", null, bytesText(status.memory_bytes)) : null, status ? h("span", null, `version ${status.version}`) : null),
+        status?.memory_bytes ? h("span", null, bytesText(status.memory_bytes)) : null, status ? h("span", null, `version ${status.version}`) : null),
       root?.damage ? h("div", { class: "bar inset" }, icon("warning"), root.damage) : null,
       root?.notes.map((note) => h("p", { class: "small soft" }, note))));
   }
