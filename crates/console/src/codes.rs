@@ -15,7 +15,7 @@ const MOST: usize = 16;
 pub const PRINTED_LIFE: Duration = Duration::from_secs(600);
 
 /// What a command makes is opened at once.
-pub const FRESH_LIFE: Duration = Duration::from_secs(60);
+pub(crate) const FRESH_LIFE: Duration = Duration::from_secs(60);
 
 /// The codes that may still be exchanged: those this process made, and those that a command left in its state directory, where
 /// only the owner can write. The latter need no connection and no token, wherever the token is kept.

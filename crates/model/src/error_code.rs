@@ -195,7 +195,7 @@ error_codes! {
         IngestFailed "INGEST_FAILED" Index 500 final
             "The index cannot be written or brought up to date: no space is left, or no permission.";
         NotRunning "NOT_RUNNING" Call 503 final "No server runs for the directory (command line only).";
-        Unhealthy "UNHEALTHY" Call 500 final "A check of `doctor` failed (command line only).";
+        Unhealthy "UNHEALTHY" Call 500 final "A check of `doctor` or `store check` failed (command line only).";
         ExtraFailed "EXTRA_FAILED" Call 500 final "An extra could not be added or removed (command line only).";
         SymlinkSkipped "SYMLINK_SKIPPED" Ingestion 415 final
             "A symbolic link that is not followed, or leads out of the root (reason of a file).";
