@@ -51,7 +51,10 @@ fn a_store_is_checked_and_what_follows_from_its_files_is_mended() {
         home.change("DELETE FROM mcp_file_hashes");
         let found = home.program.run(&["store", "check", "--json"]);
         assert_eq!(found.code, Some(1), "{}", found.output());
-        let report: Value = serde_json::from_str(&found.stdout).unwrap();
+        // The report, and behind it why the command failed.
+        let mut printed = serde_json::Deserializer::from_str(&found.stdout).into_iter::<Value>();
+        let report = printed.next().unwrap().unwrap();
+        assert!(found.stdout.contains("UNHEALTHY"), "{}", found.output());
         let problems: Vec<&str> = report["problems"]
             .as_array()
             .unwrap()
@@ -130,7 +133,8 @@ fn f148_f149_calls_are_listed_with_filters() {
         ci.refused("file_read", json!({ "path": "/none" }));
         // The server writes its log behind the calls' backs; asking it for the log waits for that.
         let request = testkit::Request::new("GET", "/api/files/calls").bearer(Some(key.trim()));
-        assert!(world.server.send(request).text().contains("file_read"));
+        let log = world.server.connect().send(&request).expect("the server answers").text();
+        assert!(log.contains("file_read"), "{log}");
         let listed = |more: &[&str]| -> Vec<String> {
             let args = [&["calls", "--json", "--key", "ci"], more].concat();
             let calls = world.home.program.json(&args);
