@@ -66,10 +66,13 @@ pub(crate) fn run(loaded: &Loaded, command: &StoreCommand) -> Result<(), Exit> {
             }
             match report.is_sound() {
                 true => Ok(()),
-                false => Err(Exit::new(ExitCode::Generic, "UNHEALTHY", "the store is not sound").hint(match repair {
-                    true => "Restore a backup: what is left cannot be made again from the files.",
-                    false => "`dir2mcp store check --repair` mends what follows from the files.",
-                })),
+                false => {
+                    let unsound = Exit::new(ExitCode::Generic, "UNHEALTHY", "the store is not sound");
+                    Err(unsound.hint(match repair {
+                        true => "Restore a backup: what is left cannot be made again from the files.",
+                        false => "`dir2mcp store check --repair` mends what follows from the files.",
+                    }))
+                }
             }
         }
         StoreCommand::Backup { file } => {

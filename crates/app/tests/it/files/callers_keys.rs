@@ -61,7 +61,7 @@ fn f109_f110_f132_reranking_uses_the_callers_key_and_searches_go_on_without_it()
         service.always(Some(Fault::Status(500)));
         let found = alice.ok("file_search", json!({ "query": "cake" }));
         assert_eq!(found["chunks"].as_array().unwrap().len(), 2, "{backend:?}: the fused order answers");
-        let page = testkit::Request::new("GET", "/metrics").bearer(world.server.token.as_deref());
+        let page = testkit::Request::new("GET", "/metrics");
         let page = world.server.send(page).text();
         assert!(
             page.lines().any(|line| line == "mcp_files_search_rerank_fail_total 1"),
