@@ -502,6 +502,7 @@ impl IndexWorker {
                 shared.resume_job();
                 let outcome =
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
+                shared.refresh_totals();
                 shared.finish_job();
                 (self.on_event)(EngineEvent::Settled(shared.progress()));
                 shared.outliner.wake();
