@@ -13,6 +13,7 @@ mod bundle;
 mod call;
 mod calls;
 mod clock;
+mod code_search;
 mod corpus;
 mod document_text;
 mod embedding;
@@ -57,6 +58,9 @@ pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
 pub use call::{Call, Deadline};
 pub use calls::{AuditNote, AuditTrail, AuditVerdict, Calls};
 pub use clock::SystemClock;
+pub use code_search::{
+    CodeFacts, CodeParts, CodeSearchHit, CodeSearchRequest, CodeSearchResults, FactsOfFile,
+};
 pub use corpus::{Corpus, ModelNames, read_corpus};
 pub use document_text::{DocumentPart, WholeDocument};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
@@ -81,6 +85,7 @@ pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use preview::{Preview, PreviewRequest};
 pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
+pub use retrieve::code;
 pub use retrieve::summary::{GivenResult, SummaryStyle};
 pub use retrieve::symbols::{SymbolDefinition, SymbolUse};
 pub use retrieve::windows::{LineHit, Windows};

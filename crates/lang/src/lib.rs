@@ -4,6 +4,7 @@
 //! functions and not queries because a walk visits each node once and needs no compilation when a process starts.
 //! No function here fails: broken, hostile and enormous sources give what could be read and a [`Shortfall`].
 
+mod facts;
 mod language;
 mod languages;
 mod limits;
@@ -16,6 +17,7 @@ mod text;
 mod visit;
 mod walk;
 
+pub use facts::{FACT_RULES, facts};
 pub use language::Language;
 pub use limits::OutlineLimits;
 pub use model::{Import, Reference, ReferenceKind, ScopeKind, Symbol, SymbolKind};

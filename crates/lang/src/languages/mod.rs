@@ -19,7 +19,7 @@ mod lua;
 pub(crate) mod macros;
 mod markdown;
 mod php;
-mod python;
+pub(crate) mod python;
 mod ruby;
 mod rust;
 mod scala;
