@@ -16,6 +16,7 @@ mod peers;
 mod queries;
 mod ready;
 mod searching;
+mod store;
 mod vectors;
 
 use std::path::{Path, PathBuf};
@@ -115,6 +116,12 @@ fn run(args: &mut Vec<String>) -> Result<(), String> {
     }
     if wanted("vectors", growth) {
         vectors::measure(&setting, &mut report)?;
+    }
+    if wanted("store", true) {
+        store::measure(&setting, &mut report)?;
+    }
+    if wanted("store-growth", growth) {
+        store::growth(&setting, &mut report, &[10_000, 100_000, 1_000_000])?;
     }
     let of_tree = wanted("tree", true) || wanted("peers", peers);
     let whole = only.is_empty() && growth && peers;

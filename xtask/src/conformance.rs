@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{DEADLINE, Folder, Process, Program};
 
-use crate::process::{self, Profile, build, capture, cargo, target};
+use crate::process::{self, Profile, build, capture, target};
 use crate::tools::{self, Tools};
 
 /// Scenarios that need nothing but a server, by revision.
@@ -100,7 +100,7 @@ pub(crate) fn run() -> Result<(), String> {
 
 /// The server with fixtures; its first line of output is its URL.
 fn start_fixtures() -> Result<Process, String> {
-    process::run(cargo().args(["build", "--quiet", "--workspace", "--example", "conformance"]))?;
+    process::build_as_for_tests()?;
     let program = target().join("debug/examples/conformance");
     Process::start(&mut Command::new(&program)).map_err(|error| format!("{}: {error}", program.display()))
 }

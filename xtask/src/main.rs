@@ -5,10 +5,12 @@
 
 mod advisories;
 mod agents;
+mod alerts;
 mod bench;
 mod clients;
 mod compare;
 mod conformance;
+mod console;
 mod crash;
 mod damage;
 mod docs;
@@ -20,9 +22,11 @@ mod fuzz;
 mod house;
 mod licences;
 mod load;
+mod model;
 mod outlines;
 mod process;
 mod provider_clients;
+mod recognition;
 mod secrets;
 mod sessions;
 mod test;
@@ -41,6 +45,9 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   tools                            install what the external suites need, into target/tools
   conformance                      the official MCP conformance suite against the built binary
   clients                          the Python and TypeScript clients and the inspector against it
+  console [--only SUITE,...] [--release] [--write]
+                                   the web page in Chromium: scenarios, accessibility, budgets; --write puts the figures
+                                   in docs/performance.md and the pictures in docs/console
   stand-ins [--serve]              the clients of Mistral, ElevenLabs, OpenAI and Cohere against our stand-ins for their
                                    servers; --serve starts the stand-ins and says where they are
   agents                           Claude Code, Codex, mcporter, FastMCP and the inspector, each with the configuration
@@ -54,15 +61,20 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    files (default 1000, 200, 10000, 2000, 500): it starts, mends itself, answers right
   edits [--edits N] [--files N] [--seed N]
                                    edit a watched folder (default 1000 times), then compare with a clean build
-  torture [--operations N] [--projects N] [--kills N] [--seed N]
-                                   writers on one file store through several servers that are killed (default 20000
-                                   operations): is what they saw possible one after another?
+  torture [--operations N] [--projects N] [--kills N] [--seed N] [--backend sqlite|postgres]
+                                   writers on one file store through several servers that are killed, and a database
+                                   server that crashes (default 20000 operations): is what they saw possible one
+                                   after another?
+  model [--operations N] [--tenants N] [--seed N] [--backend sqlite|postgres]
+                                   random calls on the file store (default 1000000) against a plain model: no
+                                   difference, and nothing of one tenant in an answer to another
   sessions [--sessions N]          abandon sessions (default 100000), then look at the memory
   load [--greedy N] [--questions N] [--at-once N] [--rounds N]
                                    an honest client beside 1000 greedy connections, and the memory after three times
                                    10000 questions at once, both as ratios
-  bench [--tree PATH] [--peers] [--growth] [--only tree|peers|large|watched|growth]... [--write]
-                                   measure speed as ratios; --peers beside semble, --growth with large folders;
+  bench [--tree PATH] [--peers] [--growth] [--only PART]... [--write]
+                                   measure speed as ratios; --peers beside semble, --growth with large folders; PART is
+                                   tree, peers, large, watched, growth, vectors, store or store-growth;
                                    --write puts them in docs/performance.md
   compare [--rounds N] [--write]   dir2mcp beside ripgrep, semble, codegraph, recoll and the MCP filesystem server: what they
                                    find, cost, read and show (installs 700 MB); --write puts it in docs/comparison.md
@@ -77,6 +89,9 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
   documents --pdfs [--verbose] [--write]
                                    public PDFs of Debian packages (fetched, 300 MB) against pdftotext; --write puts
                                    the figures in docs/documents.md
+  recognition [--write]            scans and recordings, read by dir2mcp, by tesseract and by ONNX Runtime with the same
+                                   weights: how well and how fast; --write puts the figures in docs/documents.md and
+                                   docs/performance.md
   fuzz [FAMILY]... [--minutes N]   coverage-guided fuzzing of the readers, each family for an hour or N minutes: pdf
                                    office xls rtf html mail text archive picture audio redact patterns lang query
                                    headers messages configuration
@@ -105,6 +120,7 @@ fn main() -> ExitCode {
         "tools" => tools::install().map(drop),
         "conformance" => conformance::run(),
         "clients" => clients::run(),
+        "console" => console::run(&mut args),
         "stand-ins" => provider_clients::run_or_serve(&mut args),
         "advisories" => advisories::run(&mut args),
         "agents" => agents::run(),
@@ -114,7 +130,9 @@ fn main() -> ExitCode {
         "edits" => edits::run(&mut args),
         "sessions" => sessions::run(&mut args),
         "torture" => torture::run(&mut args),
+        "model" => model::run(&mut args),
         "load" => load::run(&mut args),
+        "recognition" => recognition::run(&mut args),
         "bench" => bench::run(&mut args),
         "compare" => compare::run(&mut args),
         "eval" => eval::run(&mut args),

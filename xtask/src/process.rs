@@ -20,18 +20,22 @@ pub(crate) fn build(profile: Profile) -> Result<PathBuf, String> {
     if let Some(binary) = std::env::var_os("DIR2MCP_BINARY") {
         return Ok(PathBuf::from(binary));
     }
-    let mut command = cargo();
-    // The whole workspace decides on features; building one package alone would compile its dependencies anew.
-    command.args(["build", "--quiet", "--workspace", "--bin", "dir2mcp"]);
-    let folder = match profile {
-        Profile::Debug => "debug",
-        Profile::Release => {
-            command.arg("--release");
-            "release"
+    match profile {
+        Profile::Debug => {
+            build_as_for_tests()?;
+            Ok(target().join("debug/dir2mcp"))
         }
-    };
-    run(&mut command)?;
-    Ok(target().join(folder).join("dir2mcp"))
+        Profile::Release => {
+            // The whole workspace decides on features; building one package alone would compile its dependencies anew.
+            run(cargo().args(["build", "--quiet", "--workspace", "--bin", "dir2mcp", "--release"]))?;
+            Ok(target().join("release/dir2mcp"))
+        }
+    }
+}
+
+/// Everything that the tests build, with the same features: another selection would compile most dependencies a second time.
+pub(crate) fn build_as_for_tests() -> Result<(), String> {
+    run(cargo().args(["build", "--quiet", "--workspace", "--all-targets"]))
 }
 
 #[derive(Clone, Copy)]

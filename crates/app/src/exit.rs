@@ -193,6 +193,7 @@ impl From<EngineError> for Exit {
             EngineError::Policy(_) => Exit::config(message),
             EngineError::State { .. } => Exit::ingest(message).hint("Name a writable one with --state-dir."),
             EngineError::StateDir(error) => error.into(),
+            EngineError::Project(failure) => Exit::from(failure),
             EngineError::Index(IndexError::NotWritable { .. } | IndexError::DiskFull { .. }) => {
                 Exit::ingest(message).hint("Make room or name a writable directory with --state-dir.")
             }

@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, ValueEnum};
 use model::IndexMode;
 
-use cli::{Cli, Command, ConfigCommand};
+use cli::{Cli, Command, ConfigCommand, ProjectArgs};
 use exit::Exit;
 use print::style::ColorChoice;
 
@@ -97,16 +97,20 @@ fn run(cli: &Cli) -> Result<(), Exit> {
         Command::Config(ConfigCommand::Init) => commands::config_init::run(cli),
         Command::Config(ConfigCommand::Print(args)) => commands::config_print::run(cli, args),
         Command::Connect(args) => commands::connect::run(cli, args),
+        Command::Console(args) => commands::console::run(&config::load(cli)?, args),
         Command::Doctor => commands::doctor::run(cli),
         Command::Clean(args) => commands::clean::run(cli, args),
         Command::Completions(args) => commands::completions::completions(args),
         Command::Man(args) => commands::completions::man(args),
         Command::Status(args) => commands::status::run(&config::load(cli)?, args),
-        Command::Up(_) => commands::up::run(&indexed(cli, true)?),
-        Command::Stdio(_) => commands::stdio::run(&indexed(cli, false)?),
+        Command::Up(args) => commands::up::run(&serving(cli, &args.published, true)?, &args.published),
+        Command::Stdio(args) => commands::stdio::run(&serving(cli, &args.published, false)?, &args.published),
+        Command::Publish(args) => commands::publish::run(indexed(cli, true)?, args),
         Command::Trust(args) => commands::trust::run(cli, args),
         Command::Costs(args) => commands::costs::run(&config::load(cli)?, args),
         Command::Keys(command) => commands::keys::run(&config::load(cli)?, command),
+        Command::Calls(args) => commands::calls::run(&config::load(cli)?, args),
+        Command::Store(command) => commands::store::run(&config::load(cli)?, command),
         Command::Extras(args) => commands::extras::run(&config::load(cli)?, args),
         Command::Roots(args) => commands::roots::run(cli, args),
         Command::Index => commands::indexing::run(&indexed(cli, true)?, IndexMode::Incremental),
@@ -130,6 +134,11 @@ fn ready(cli: &Cli) -> Result<config::Loaded, Exit> {
     logging::start(&cli.global)?;
     engine::survive_cut_files();
     Ok(loaded)
+}
+
+/// The same for a server: one of a published project reads no folder at all.
+fn serving(cli: &Cli, published: &ProjectArgs, can_ask: bool) -> Result<config::Loaded, Exit> {
+    if published.project.is_some() { ready(cli) } else { indexed(cli, can_ask) }
 }
 
 /// The same for a command that reads the whole folder, which must not be the whole disk by accident.

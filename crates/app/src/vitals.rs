@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::Workspace;
+use engine::{TenantFiles, Workspace};
 use model::Usage;
 use providers::meter::{CostEntry, CostLedger};
 
@@ -13,6 +13,7 @@ pub(crate) struct WorkspaceVitals {
     pub workspace: Arc<Workspace>,
     /// Where what was paid for is written down.
     pub costs: PathBuf,
+    pub files: Option<Arc<TenantFiles>>,
 }
 
 impl dir2mcp_http::Vitals for WorkspaceVitals {
@@ -24,6 +25,7 @@ impl dir2mcp_http::Vitals for WorkspaceVitals {
         let mut page = self.workspace.metrics_page(env!("CARGO_PKG_VERSION"));
         // What cannot be read is left out; `dir2mcp costs` says why.
         page.push_str(&cost_rows(&CostLedger::read(&self.costs).unwrap_or_default()));
+        page.extend(self.files.as_ref().map(|files| files.metrics_page()));
         page
     }
 }

@@ -47,7 +47,7 @@ impl Engine {
                 return Err(Failure::new(ErrorCode::AnnotateFailed, message)
                     .hint("Ask the server that runs for this directory."));
             }
-            let desk = shared.desk();
+            let desk = shared.desk()?;
             let document = desk.load(&path)?;
             stop.check()?;
             if let Some(secret) = shared.guard.policy().scan(&path, text.as_bytes()) {

@@ -1,10 +1,11 @@
 //! The book of calls: every call of every tool passes [`Calls::run`] once, which counts it and writes its audit line,
 //! however it ends.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use model::{ErrorCode, Failure, PriceClass, WallClock};
+use model::{ErrorCode, Failure, PriceClass, TenantId, WallClock};
 use serde_json::{Map, Value};
 
 use crate::audit::{AuditLog, AuditRecord, AuditWait};
@@ -18,6 +19,33 @@ use crate::metrics::Metrics;
 pub struct Calls {
     metrics: Metrics,
     clock: Arc<dyn WallClock>,
+    watcher: CallWatcher,
+}
+
+/// A call that has ended, for whoever watches: nothing of what it asked.
+#[derive(Debug, Clone)]
+pub struct EndedCall {
+    /// UTC, milliseconds, `Z`.
+    pub at: String,
+    pub tool: &'static str,
+    /// `ok`, or the code of a failure.
+    pub outcome: &'static str,
+    pub took: Duration,
+    pub caller: String,
+    /// Whose files it was about.
+    pub tenant: Option<TenantId>,
+}
+
+/// Told of every call that ends. It must not wait.
+pub type CallSink = Arc<dyn Fn(EndedCall) + Send + Sync>;
+
+#[derive(Default)]
+struct CallWatcher(OnceLock<CallSink>);
+
+impl fmt::Debug for CallWatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "watched" } else { "unwatched" })
+    }
 }
 
 /// Where and how a contract has its calls recorded.
@@ -58,7 +86,12 @@ impl Default for Calls {
 
 impl Calls {
     pub fn new(clock: Arc<dyn WallClock>) -> Calls {
-        Calls { metrics: Metrics::default(), clock }
+        Calls { metrics: Metrics::default(), clock, watcher: CallWatcher::default() }
+    }
+
+    /// From now on `sink` is told of every call that ends; a second one is not.
+    pub fn watch(&self, sink: CallSink) {
+        let _ = self.watcher.0.set(sink);
     }
 
     /// Runs one call, and words its end. One that is dropped on the way, because its client is gone, is recorded as
@@ -91,6 +124,16 @@ impl Calls {
 
     fn count(&self, call: &Call, outcome: &'static str, took: Duration) {
         self.metrics.record(call.tool, outcome, took);
+        if let Some(sink) = self.watcher.0.get() {
+            sink(EndedCall {
+                at: timestamp(self.clock.as_ref()),
+                tool: call.tool,
+                outcome,
+                took,
+                caller: call.caller.to_string(),
+                tenant: call.caller.tenant,
+            });
+        }
         tracing::debug!(
             target: "audit",
             tool = call.tool,

@@ -121,7 +121,8 @@ impl SharedEngine {
         let index = self.index();
         if self.is_writer() {
             let threads = self.config.threads.max(1);
-            match ingest::facts_all(&self.guard, &index, threads, stop.flag(), report) {
+            let read = |path: &RelPath, max_bytes| self.text(path, max_bytes);
+            match ingest::facts_all(&read, &index, threads, stop.flag(), report) {
                 Ok(_) => {}
                 Err(ingest::IngestError::Cancelled) => stop.check()?,
                 Err(error) => tracing::warn!(%error, "facts could not be stored"),
@@ -176,8 +177,7 @@ impl SharedEngine {
     /// The text of a file as it is now, if it may be shown.
     fn code_text(&self, path: &str) -> Option<(String, ContentHash)> {
         let path = RelPath::from_walk(path).ok()?;
-        let mut file = self.guard.open(&path).ok()?;
-        let read = ingest::read_text(&self.guard, &path, &mut file, MAX_FILE_BYTES).ok()?;
+        let read = self.text(&path, MAX_FILE_BYTES).ok()?;
         Some((read.text, read.content_hash))
     }
 

@@ -39,10 +39,8 @@ impl Engine {
         let (shared, path) = (Arc::clone(&self.shared), path.to_owned());
         call.blocking(move |stop| {
             let path = shared.located(&path)?;
-            let whole = shared
-                .door()
-                .whole(&path)
-                .map_err(|failure| shared.with_suggestions(failure, path.as_str()))?;
+            let whole =
+                shared.whole(&path).map_err(|failure| shared.with_suggestions(failure, path.as_str()))?;
             stop.check()?;
             let lines = |start_line, end_line| Span::Lines { start_line, end_line };
             let parts = match whole.extraction {

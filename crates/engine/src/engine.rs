@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use index::IndexError;
 use ingest::{DocumentReader, InProcess, IngestError, IngestRules};
-use model::{Capability, ErrorCode, IndexMode, Progress, Providers, WallClock};
+use model::{Capability, ErrorCode, Failure, IndexMode, Progress, Providers, WallClock};
 use policy::{Guard, Policy, PolicyError, Redactor, Root, RootError};
 use retrieve::Weights;
 
 use crate::ask::AnswerSettings;
 use crate::clock::SystemClock;
 use crate::corpus::{Corpus, ModelNames};
+use crate::published::PublishedProject;
 use crate::shared::SharedEngine;
 use crate::state_dir::StateDirError;
 use crate::worker::{self, EngineEvent, EventSink, Wake, Waker};
@@ -25,8 +26,11 @@ const STOP_POLL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
+    /// The folder; of a published project, an empty one that stands for it.
     pub root: PathBuf,
     pub state_dir: PathBuf,
+    /// Serves this project of the store instead of the folder's files.
+    pub published: Option<PublishedProject>,
     /// What is indexed, and how.
     pub rules: IngestRules,
     pub watch: bool,
@@ -52,6 +56,7 @@ impl EngineConfig {
         EngineConfig {
             root: root.to_owned(),
             state_dir: state_dir.to_owned(),
+            published: None,
             rules: IngestRules { archives: None, ..IngestRules::default() },
             watch: false,
             threads: 1,
@@ -79,6 +84,8 @@ pub enum EngineError {
     StateDir(#[from] StateDirError),
     #[error(transparent)]
     Index(#[from] IndexError),
+    #[error("{0}")]
+    Project(Failure),
 }
 
 /// How a finished indexing job ended.
@@ -112,6 +119,11 @@ impl Engine {
 
     pub fn root(&self) -> &Path {
         self.shared.guard.root().path()
+    }
+
+    /// What is served, as people are told: the path of the folder, or the project.
+    pub fn served(&self) -> String {
+        self.shared.served()
     }
 
     pub fn state_dir(&self) -> &Path {
@@ -155,7 +167,9 @@ impl Engine {
             // Beside what is there: it may be damaged in ways that are not known yet.
             IndexMode::Full => worker::build_again(&self.shared, &on_event)?,
         }
-        self.shared.recognition.run_now(&self.shared, &on_event);
+        if self.shared.project.is_none() {
+            self.shared.recognition.run_now(&self.shared, &on_event);
+        }
         if self.shared.providers.embedding.remote().is_some() {
             self.shared.embedding_thread.run_now(&self.shared, &on_event);
         }
@@ -165,8 +179,12 @@ impl Engine {
     /// What `corpus.json` says, from the catalog itself.
     pub fn corpus(&self) -> Result<Corpus, IndexError> {
         let shared = &self.shared;
-        let root = shared.guard.root().path().display().to_string();
-        Ok(Corpus::new(&root, &shared.index().counts()?, &shared.config.models, shared.counters.progress()))
+        Ok(Corpus::new(
+            &shared.served(),
+            &shared.index().counts()?,
+            &shared.config.models,
+            shared.counters.progress(),
+        ))
     }
 
     /// What is known to be wrong with the index: answers may lack what was there until the next pass has repaired it.
@@ -175,6 +193,11 @@ impl Engine {
         let derived =
             || index.needs_repair().then(|| "a file that is made from the catalog is damaged".to_owned());
         index.damage().or_else(derived)
+    }
+
+    /// Whether the index holds what is there now, as far as sizes and times tell. For threads that may block.
+    pub fn is_up_to_date(&self) -> Result<bool, Failure> {
+        self.shared.origin.is_indexed(&self.shared.index())
     }
 
     /// Whether the files were looked at to the end at least once: by this process, or by one before it.

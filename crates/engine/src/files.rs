@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use discover::{FoundEntry, walk};
 use extract::Format;
-use ingest::{Unshown, read_text};
+use ingest::Unshown;
 use model::{DocStatus, DocType, ErrorCode, Failure, Filter, RelPath, Span};
-use policy::{Guard, OpenError};
+use policy::OpenError;
 use retrieve::CompiledFilter;
 
 use crate::call::Call;
@@ -85,7 +84,7 @@ pub struct ListedFile {
     pub size_bytes: u64,
     pub mtime_unix: i64,
     pub status: DocStatus,
-    /// Why the file is not searchable, where it is not.
+    /// Why the file is not searchable, where it is not; or which of its pages are not.
     pub reason: Option<String>,
 }
 
@@ -112,7 +111,7 @@ impl Engine {
         call.blocking(move |stop| {
             let path = shared.located(&request.rel_path)?;
             let with_suggestions = |failure| shared.with_suggestions(failure, path.as_str());
-            let whole = shared.door().whole(&path).map_err(with_suggestions)?;
+            let whole = shared.whole(&path).map_err(with_suggestions)?;
             stop.check()?;
             let slice = whole.slice(&path, request.selection, request.max_chars).map_err(with_suggestions)?;
             let indexed = shared.index().document(path.as_str())?.and_then(|row| row.content_hash);
@@ -180,17 +179,25 @@ impl Engine {
             let admits = |path: &str, doc_type| filter.admits(path, doc_type) && shared.allows(path);
             let (total, rows) =
                 shared.index().list(&|row| admits(&row.path, row.doc_type), request.limit, request.offset)?;
-            let files = rows
-                .into_iter()
-                .map(|row| ListedFile {
+            let mut files = Vec::with_capacity(rows.len());
+            for row in rows {
+                // A PDF may have scanned pages between those with text.
+                let pages = match row.status {
+                    DocStatus::Ok if row.doc_type == DocType::Pdf => {
+                        shared.index().unread_pages(row.doc_id)?
+                    }
+                    _ => None,
+                };
+                let of_pages = pages.map(|pages| unread_note(&pages, shared.providers.recognizer.is_some()));
+                files.push(ListedFile {
                     doc_type: row.doc_type,
                     size_bytes: row.size,
                     mtime_unix: row.mtime_ns.div_euclid(1_000_000_000),
                     status: row.status,
-                    reason: row.reason.as_ref().map(ToString::to_string),
+                    reason: row.reason.as_ref().map(ToString::to_string).or(of_pages),
                     rel_path: row.document.path,
-                })
-                .collect();
+                });
+            }
             Ok(FileList { limit: request.limit, offset: request.offset, total, files })
         })
         .await
@@ -208,22 +215,19 @@ impl Engine {
             let DiskListRequest { glob, hidden, limit } = request;
             let filter = CompiledFilter::new(&Filter::of_files(None, glob, &[]))?;
             let listed = Mutex::new(Vec::new());
-            let sink = |found: FoundEntry| {
-                let FoundEntry::File(file) = found else { return };
-                let path = file.path.as_str();
-                let shown = (hidden || !file.path.components().any(|part| part.starts_with('.')))
+            let sink = |file: ListedPath, path: &RelPath| {
+                let shown = (hidden || !path.components().any(|part| part.starts_with('.')))
                     && file.size <= view.max_file_bytes
-                    && view.is_listed(&file.path)
+                    && view.is_listed(path)
                     // A type that no filter asks about.
-                    && filter.admits(path, DocType::Text);
+                    && filter.admits(path.as_str(), DocType::Text);
                 if shown {
-                    let row = ListedPath { path: path.to_owned(), size: file.size, mtime_ns: file.mtime_ns };
-                    listed.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                    listed.lock().unwrap_or_else(PoisonError::into_inner).push(file);
                 }
             };
-            let walked = walk(&shared.guard, &shared.walk_options(), stop.flag(), &sink);
+            let walked = shared.origin.files(&shared.index(), stop.flag(), &sink);
             stop.check()?;
-            walked.map_err(|error| Failure::new(ErrorCode::ExtractFailed, error.to_string()))?;
+            walked?;
             let mut listed = listed.into_inner().unwrap_or_else(PoisonError::into_inner);
             listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             let total = listed.len() as u64;
@@ -251,7 +255,7 @@ impl SharedEngine {
         } else {
             given.to_owned()
         };
-        self.guard.locate(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
+        self.locate(&relative.to_string_lossy()).map_err(|error| policy::path_failure(&error))
     }
 
     /// A path as a caller of the `dir2mcp` tools wrote it: relative to the root, or absolute below it.
@@ -259,9 +263,7 @@ impl SharedEngine {
         let root = self.guard.root().path();
         let below = Path::new(written).strip_prefix(root).ok().and_then(Path::to_str);
         let written = below.filter(|below| !below.is_empty()).unwrap_or(written);
-        self.guard
-            .locate(written)
-            .map_err(|error| self.with_suggestions(policy::path_failure(&error), written))
+        self.locate(written).map_err(|error| self.with_suggestions(policy::path_failure(&error), written))
     }
 
     /// Names the files that may have been meant by a path that does not exist.
@@ -287,17 +289,16 @@ pub(crate) fn shown_text(shared: &SharedEngine, view: &FileView, path: &RelPath)
     let is_document = Format::from_name(path.file_name())
         .is_some_and(|format| !format.is_archive() && !matches!(format, Html | Csv | Tsv | Md | Txt))
         || matches!(discover::classify(path, &[]), DocType::Image | DocType::Audio);
-    let size = shared.guard.open(path).map_err(refusal)?.size();
+    let size = shared.facts(path).map_err(refusal)?.size;
     if !is_document || size > view.max_file_bytes {
-        return read_shown(&shared.guard, view, path);
+        return read_shown(shared, view, path);
     }
-    shared.door().whole(path).map(|whole| whole.text)
+    shared.whole(path).map(|whole| whole.text)
 }
 
 /// A whole text, within what the view shows.
-pub(crate) fn read_shown(guard: &Guard, view: &FileView, path: &RelPath) -> Result<String, Failure> {
-    let mut file = guard.open(path).map_err(refusal)?;
-    match read_text(guard, path, &mut file, view.max_file_bytes) {
+pub(crate) fn read_shown(shared: &SharedEngine, view: &FileView, path: &RelPath) -> Result<String, Failure> {
+    match shared.text(path, view.max_file_bytes) {
         Ok(read) => Ok(read.text),
         Err(Unshown::Open(OpenError::TooLarge { size, limit })) => Err(Failure::new(
             ErrorCode::LimitExceeded,
@@ -323,4 +324,18 @@ fn refusal(error: OpenError) -> Failure {
         _ => return Failure::from(error),
     };
     Failure::from(error).hint(hint)
+}
+
+/// What is said of a document that can be searched but for some of its pages. An engine that only looks does not know which
+/// recogniser a server has, so the words do not say that there is none.
+fn unread_note(pages: &str, is_reader_there: bool) -> String {
+    let (noun, verb) = if pages.contains(['-', ',']) { ("pages", "have") } else { ("page", "has") };
+    let pages = pages.replace(',', ", ");
+    if is_reader_there {
+        return format!("{noun} {pages} {verb} no text yet and will be read by OCR");
+    }
+    format!(
+        "{noun} {pages} {verb} no text yet; OCR reads such pages: `dir2mcp extras add ocr`, Tesseract, or ocr.provider (`dir2mcp doctor` \
+         says what there is)"
+    )
 }

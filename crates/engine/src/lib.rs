@@ -16,18 +16,22 @@ mod clock;
 mod code_search;
 mod corpus;
 mod document_text;
+mod document_view;
 mod embedding;
 mod engine;
 mod files;
+mod folders;
 mod lock;
 mod metrics;
 mod model_text;
 mod open_file;
+mod origin;
 mod outliner;
 mod place;
 mod presence;
 mod preview;
 mod provider_thread;
+mod published;
 mod recognition;
 mod refresh;
 mod refresh_queue;
@@ -56,13 +60,14 @@ pub use ask::{AnswerSettings, AskAnswer, AskRequest, TextSink};
 pub use audit::{AuditLog, AuditRecord, AuditWait};
 pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
 pub use call::{Call, Deadline};
-pub use calls::{AuditNote, AuditTrail, AuditVerdict, Calls};
+pub use calls::{AuditNote, AuditTrail, AuditVerdict, CallSink, Calls, EndedCall};
 pub use clock::SystemClock;
 pub use code_search::{
     CodeFacts, CodeParts, CodeSearchHit, CodeSearchRequest, CodeSearchResults, FactsOfFile,
 };
 pub use corpus::{Corpus, ModelNames, read_corpus};
 pub use document_text::{DocumentPart, WholeDocument};
+pub use document_view::{DocumentView, RawDocument, ViewedText, ViewedUnit, outline_of};
 pub use engine::{Engine, EngineConfig, EngineError, IndexingOutcome};
 pub use extract::archive::Mode as ArchiveMode;
 pub use files::{
@@ -73,17 +78,26 @@ pub use filestore::indexing::{IndexSettings, LocalChunkEmbedder, StoreIndexWorke
 pub use filestore::search::{FileSearch, SearchHit as StoreHit, SearchSettings};
 pub use filestore::{
     CallFilter, CallRecord, FileEntry, FileListing, FileSlice, FileVersion, KeyRecord, MutationGuard,
-    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreTime, VersionContent, WriteOutcome,
+    MutationKey, PathState, ProjectSummary, RateRule, StoreLimits, StoreMetrics, StoreTime, VersionContent,
+    WriteOutcome,
+};
+pub use folders::{
+    CountedDocuments, CountedReason, DocumentsRequest, FolderEntry, FolderListRequest, FolderListing,
 };
 pub use index::{IndexError, survive_cut_files};
 pub use ingest::{
     ChunkOptions, DocumentProcesses, DocumentReader, InProcess, IngestError, IngestRules, serve_documents,
 };
+pub use lang::{COLOURS, ColouredPiece, Language, MAX_COLOURED_BYTES, colour};
 pub use lock::writer_of;
 pub use place::OpenSelection;
 pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use preview::{Preview, PreviewRequest};
+pub use published::{
+    LeftOut, PUBLISHED_FORMAT, PublishEvent, PublishReport, PublishRequest, PublishedFeed, PublishedProject,
+    StoreFeed,
+};
 pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
 pub use retrieve::code;
 pub use retrieve::summary::{GivenResult, SummaryStyle};
@@ -99,7 +113,10 @@ pub use speak::SpeakRequest;
 pub use status::{IndexStatus, Stats};
 pub use summaries::{RewrittenQuery, Summarized, SummaryRequest};
 pub use symbols::{Definitions, FileStructure, References, SymbolRequest};
-pub use tenant_files::{OpenedStore, StoreOpener, TenantFiles, TenantFilesConfig, WriteIntent, now};
+pub use tenant_files::{
+    FileChange, FileChangeKind, FileChangeSink, OpenedStore, RerankerMaker, StoreOpener, TenantFiles,
+    TenantFilesConfig, WriteIntent, now,
+};
 pub use transcribe::{TranscribeProgress, TranscribeReport, TranscribeRequest};
 pub use view::{FileView, ViewError, outlined_extensions};
 pub use worker::{EngineEvent, EventSink};

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use extract::Extraction;
 use index::Index;
-use ingest::{DocumentReader, DocumentSource, Extractor, IngestRules, KeptTexts, TextLayer, lacking};
+use ingest::{
+    ContentKind, DocumentReader, DocumentSource, Extractor, IngestRules, KeptTexts, TextLayer, lacking,
+};
 use model::{ContentHash, DocType, ErrorCode, Failure, RelPath, RepType};
 use policy::Guard;
 
@@ -33,8 +35,23 @@ pub(crate) struct Door<'a> {
 impl Door<'_> {
     /// The text of a file or of a member of an archive, unless the policy holds it back.
     pub(crate) fn whole(&self, path: &RelPath) -> Result<Whole, Failure> {
+        let (kind, bytes) = self.bytes(path)?;
+        self.text_of(path, kind, bytes)
+    }
+
+    /// The bytes of a file or of a member, within the policy and its limits; nobody has looked into them for secrets yet.
+    pub(crate) fn bytes(&self, path: &RelPath) -> Result<(ContentKind, Vec<u8>), Failure> {
         let source = DocumentSource { guard: self.guard, reader: self.reader, archives: self.rules.archives };
-        let (kind, bytes) = source.read(path)?;
+        source.read(path)
+    }
+
+    /// The text of bytes that were read from this path.
+    pub(crate) fn text_of(
+        &self,
+        path: &RelPath,
+        kind: ContentKind,
+        bytes: Vec<u8>,
+    ) -> Result<Whole, Failure> {
         let content_hash = ContentHash(*blake3::hash(&bytes).as_bytes());
         let extractor = Extractor { reader: self.reader, kept: Some(&self.index) };
         let layer = TextLayer::of(extractor, self.rules, path, kind, bytes, &content_hash);

@@ -63,7 +63,8 @@ fn catch_up(shared: &SharedEngine) {
     }
     // Searching and indexing come first.
     let threads = (shared.config.threads / 2).max(1);
-    match ingest::outline_all(&shared.guard, &shared.index(), threads, &shared.stopping) {
+    let read = |path: &model::RelPath, max_bytes| shared.text(path, max_bytes);
+    match ingest::outline_all(&read, &shared.index(), threads, &shared.stopping) {
         Ok(made) => tracing::debug!(made, "outlines are up to date"),
         Err(IngestError::Cancelled) => {}
         Err(error) => tracing::warn!(%error, "outlines could not be stored"),

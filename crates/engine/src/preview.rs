@@ -57,9 +57,8 @@ impl Workspace {
             let blank = |text: &str| rules.blank(text);
             let path = workspace.roots().absolute(location.number, &location.rel_path);
             let shared = &location.engine.shared;
-            let rel_path =
-                shared.guard.locate(&location.rel_path).map_err(|error| policy::path_failure(&error))?;
-            let whole = shared.door().whole(&rel_path).map_err(without_text)?;
+            let rel_path = shared.locate(&location.rel_path).map_err(|error| policy::path_failure(&error))?;
+            let whole = shared.whole(&rel_path).map_err(without_text)?;
             stop.check()?;
             let text = &whole.text;
             let hit = match &wanted {

@@ -42,6 +42,10 @@ impl Default for Recognition {
 
 impl Recognition {
     pub(crate) fn start(&self, shared: &Arc<SharedEngine>, on_event: &EventSink) {
+        // What is published was read where the folder is.
+        if shared.project.is_some() {
+            return;
+        }
         if shared.providers.recognizer.is_some() {
             self.pages_follow.store(true, Relaxed);
             self.pages.start(shared, on_event);
@@ -78,7 +82,7 @@ impl Recognition {
 
 async fn run_pages(shared: &Arc<SharedEngine>, on_event: &EventSink) -> Option<ProviderError> {
     let recognizer = shared.providers.recognizer.as_ref()?;
-    let desk = Arc::new(shared.desk());
+    let desk = Arc::new(shared.desk().ok()?);
     let watch = ReadingWatch::new(shared, on_event, Capability::Ocr);
     let report = ingest::recognize_pending(&desk, recognizer, &|event| watch.on_event(event)).await;
     let stopped = watch.finish(report);
@@ -93,7 +97,7 @@ async fn run_recordings(shared: &Arc<SharedEngine>, on_event: &EventSink) -> Opt
     let mut pages_first = shared.recognition.pages_first.subscribe();
     // The sender lives as long as the engine.
     let _ = pages_first.wait_for(|reading| !reading).await;
-    let desk = Arc::new(shared.desk());
+    let desk = Arc::new(shared.desk().ok()?);
     let watch = ReadingWatch::new(shared, on_event, Capability::Stt);
     let report = ingest::transcribe_pending(&desk, transcriber, &|event| watch.on_event(event)).await;
     watch.finish(report)

@@ -148,12 +148,7 @@ impl Engine {
         let mut pause = WRITER_LOOK;
         loop {
             let shared = Arc::clone(&self.shared);
-            let is_current = call
-                .blocking(move |_| {
-                    let (guard, index) = (&shared.guard, shared.index());
-                    Ok(ingest::is_current(guard, &index, &shared.walk_options())?)
-                })
-                .await?;
+            let is_current = call.blocking(move |_| shared.origin.is_indexed(&shared.index())).await?;
             if is_current || started.elapsed() >= WRITER_PATIENCE {
                 return Ok(());
             }
@@ -260,8 +255,8 @@ fn is_folder(engine: &Engine, rel_path: &str) -> Result<(), Failure> {
             missing("The root itself is gone; make it available and restart the server.")
         };
     }
-    let path = guard.locate(rel_path).map_err(|error| policy::path_failure(&error))?;
-    match guard.open(&path) {
+    let path = engine.shared.locate(rel_path).map_err(|error| policy::path_failure(&error))?;
+    match engine.shared.facts(&path) {
         Err(OpenError::NotAFile { kind: "directory" }) => Ok(()),
         Err(OpenError::NotFound) => missing("Name a folder that exists below a root."),
         Err(OpenError::Denied(_) | OpenError::OutsideRoot) => {

@@ -318,12 +318,12 @@ pub(crate) fn line_hits(
 /// renamed onto a forbidden name is gone from its old one, and with it everything that was known of it.
 fn state(shared: &SharedEngine, view: &FileView, path: &str) -> Result<Option<bool>, Failure> {
     let Ok(parsed) = RelPath::from_walk(path) else { return Ok(None) };
-    let Ok(file) = shared.guard.open(&parsed) else { return Ok(None) };
+    let Ok(file) = shared.facts(&parsed) else { return Ok(None) };
     let Some(row) = shared.index().document(path)? else { return Ok(None) };
-    if row.size > view.max_file_bytes || file.size() > view.max_file_bytes {
+    if row.size > view.max_file_bytes || file.size > view.max_file_bytes {
         return Ok(None);
     }
-    Ok(Some((file.size(), file.mtime_ns()) != (row.size, row.mtime_ns)))
+    Ok(Some((file.size, file.mtime_ns) != (row.size, row.mtime_ns)))
 }
 
 fn weights(weights: Weights, retrieval: Retrieval) -> Weights {

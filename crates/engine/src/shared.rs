@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use discover::WalkOptions;
+use filestore::publication::ProjectCopy;
 use index::{Access, Index, IndexError, Snapshot};
-use ingest::{Counters, DocumentDesk, IngestOptions, Turns};
-use model::{Capability, ErrorCode, Failure, IndexKind, IndexMode, Progress, Providers, RelPath};
-use policy::Guard;
+use ingest::{Counters, DocumentDesk, FileText, IngestOptions, Turns, Unshown};
+use model::{Capability, ErrorCode, Failure, IndexKind, IndexMode, PathError, Progress, Providers, RelPath};
+use policy::{Guard, OpenError};
 use retrieve::{QueryEmbedder, QueryVectors};
 use tokio::sync::watch;
 
@@ -20,9 +21,11 @@ use crate::corpus::{Corpus, read_corpus};
 use crate::embedding;
 use crate::engine::{EngineConfig, EngineError};
 use crate::lock::{Attempt, WriterLock};
-use crate::open_file::Door;
+use crate::open_file::{Door, Whole};
+use crate::origin::{FileFacts, Folder, Origin};
 use crate::outliner::Outliner;
 use crate::provider_thread::ProviderThread;
+use crate::published::{COPY_FILE, CopiedProject, ServedProject};
 use crate::recognition::Recognition;
 use crate::reranking::Reranking;
 use crate::state_dir;
@@ -38,7 +41,11 @@ const NEW_INDEX_POLL: Duration = Duration::from_millis(20);
 /// What the façade and the background worker both use.
 pub(crate) struct SharedEngine {
     pub(crate) config: EngineConfig,
+    /// The root and the policy. Files are read through the origin.
     pub(crate) guard: Guard,
+    pub(crate) origin: Box<dyn Origin>,
+    /// Where no folder is served.
+    pub(crate) project: Option<ServedProject>,
     pub(crate) providers: Providers,
     pub(crate) reranking: Option<Arc<Reranking>>,
     query_embedder: QueryEmbedder,
@@ -87,12 +94,16 @@ impl SharedEngine {
             state_dir::claim(guard.root().path(), &config.state_dir)?;
             take_role(&config, &guard, &providers)?
         };
+        let project = open_project(&config)?;
+        let origin = origin(&config, &guard, project.as_ref());
         let counters = Arc::new(Counters::default());
         counters.set_totals(&counted(&role.index)?);
         let is_built = ingest::has_finished(&role.index)?;
         Ok(SharedEngine {
             config,
             guard,
+            origin,
+            project,
             query_embedder: QueryEmbedder::default(),
             providers,
             reranking,
@@ -228,15 +239,20 @@ impl SharedEngine {
         }
     }
 
-    /// Where single documents are read outside of a scan.
-    pub(crate) fn desk(&self) -> DocumentDesk {
-        DocumentDesk {
+    /// Where single documents are read outside of a scan. A published project has no bytes to read them from.
+    pub(crate) fn desk(&self) -> Result<DocumentDesk, Failure> {
+        if let Some(served) = &self.project {
+            let message = format!("this server has no folder: it answers from the {}", served.project.name);
+            return Err(Failure::new(ErrorCode::DocTypeUnsupported, message)
+                .hint("Ask a server of the folder itself, and publish the folder again."));
+        }
+        Ok(DocumentDesk {
             guard: self.guard.clone(),
             index: self.index(),
             options: self.ingest_options(),
             counters: Arc::clone(&self.counters),
             turns: Arc::clone(&self.turns),
-        }
+        })
     }
 
     /// What follows when a document has got a text outside of a scan.
@@ -247,7 +263,7 @@ impl SharedEngine {
     }
 
     pub(crate) fn walk_options(&self) -> WalkOptions {
-        WalkOptions { gitignore: self.config.rules.gitignore, threads: self.config.threads }
+        walk_options(&self.config)
     }
 
     pub(crate) fn progress(&self) -> Progress {
@@ -277,8 +293,7 @@ impl SharedEngine {
     /// Writes `corpus.json`; a failure is worth a warning, never the job.
     pub(crate) fn write_corpus(&self) {
         let written = self.index().counts().map_err(io::Error::other).and_then(|counts| {
-            let root = self.guard.root().path().display().to_string();
-            Corpus::new(&root, &counts, &self.config.models, self.counters.progress())
+            Corpus::new(&self.served(), &counts, &self.config.models, self.counters.progress())
                 .write(&self.config.state_dir)
         });
         if let Err(error) = written {
@@ -315,15 +330,69 @@ impl SharedEngine {
         Err(Failure::new(ErrorCode::IndexNotReady, message))
     }
 
-    /// The way to the texts of files.
-    pub(crate) fn door(&self) -> Door<'_> {
-        let config = &self.config;
-        Door { guard: &self.guard, reader: config.reader.as_ref(), rules: &config.rules, index: self.index() }
+    /// The text of a document or of a member of an archive, unless the policy holds it back.
+    pub(crate) fn whole(&self, path: &RelPath) -> Result<Whole, Failure> {
+        self.origin.whole(&self.index(), path)
+    }
+
+    /// The way to the bytes of documents, where they are at hand.
+    pub(crate) fn door(&self) -> Option<Door<'_>> {
+        self.origin.door(&self.index())
+    }
+
+    /// Size and time of a file that may be opened.
+    pub(crate) fn facts(&self, path: &RelPath) -> Result<FileFacts, OpenError> {
+        self.origin.facts(&self.index(), path)
+    }
+
+    /// The text of a file whose bytes are text.
+    pub(crate) fn text(&self, path: &RelPath, max_bytes: u64) -> Result<FileText, Unshown> {
+        self.origin.text(&self.index(), path, max_bytes)
+    }
+
+    /// The path that a caller means.
+    pub(crate) fn locate(&self, written: &str) -> Result<RelPath, PathError> {
+        self.origin.locate(&self.index(), written)
+    }
+
+    /// What is served, as people are told.
+    pub(crate) fn served(&self) -> String {
+        match &self.project {
+            Some(served) => served.project.name.clone(),
+            None => self.guard.root().path().display().to_string(),
+        }
     }
 
     /// Whether the current policy lets a path be shown.
     pub(crate) fn allows(&self, path: &str) -> bool {
         RelPath::from_walk(path).is_ok_and(|path| self.guard.policy().check_path(&path).is_ok())
+    }
+}
+
+fn walk_options(config: &EngineConfig) -> WalkOptions {
+    WalkOptions { gitignore: config.rules.gitignore, threads: config.threads }
+}
+
+/// Opens the copy of the project that is served, where one is.
+fn open_project(config: &EngineConfig) -> Result<Option<ServedProject>, EngineError> {
+    let Some(project) = config.published.clone() else { return Ok(None) };
+    let copy = ProjectCopy::open(&config.state_dir.join(COPY_FILE)).map_err(EngineError::Project)?;
+    Ok(Some(ServedProject { project, copy: Arc::new(copy) }))
+}
+
+fn origin(config: &EngineConfig, guard: &Guard, project: Option<&ServedProject>) -> Box<dyn Origin> {
+    match project {
+        Some(ServedProject { project, copy }) => Box::new(CopiedProject {
+            project: project.clone(),
+            copy: Arc::clone(copy),
+            policy: Arc::clone(guard.policy()),
+        }),
+        None => Box::new(Folder {
+            guard: guard.clone(),
+            reader: Arc::clone(&config.reader),
+            rules: config.rules.clone(),
+            walk: walk_options(config),
+        }),
     }
 }
 

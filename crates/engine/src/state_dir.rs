@@ -39,6 +39,8 @@ const OWN: &[&str] = &[
     "refreshed.json",
     "indexed.json",
     "roots",
+    "projects",
+    "project.sqlite",
     "logs",
     "servers",
     "rebuild",

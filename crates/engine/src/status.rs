@@ -49,7 +49,7 @@ pub struct IndexStatus {
 impl Engine {
     pub async fn stats(&self, _: &Call) -> Result<Stats, Failure> {
         Ok(Stats {
-            root: self.root().display().to_string(),
+            root: self.served(),
             state_dir: self.state_dir().display().to_string(),
             indexing: self.progress(),
             models: self.shared.config.models.clone(),
@@ -64,7 +64,7 @@ impl Engine {
         data_dir: PathBuf,
     ) -> Result<IndexStatus, Failure> {
         let (shared, view) = (Arc::clone(&self.shared), Arc::clone(view));
-        let (root, is_built) = (self.root().display().to_string(), self.is_built());
+        let (root, is_built) = (self.served(), self.is_built());
         call.blocking(move |_| {
             let progress = shared.progress();
             let (files, _) = shared.index().list(&|row| view.shows_document(row), 0, 0)?;

@@ -65,7 +65,7 @@ impl Engine {
         let (shared, view) = (Arc::clone(&self.shared), Arc::clone(view));
         call.blocking(move |stop| {
             let path = shared.resolve(&path)?;
-            let text = match read_shown(&shared.guard, &view, &path) {
+            let text = match read_shown(&shared, &view, &path) {
                 Ok(text) => text,
                 // A file that is not text has no declarations.
                 Err(failure) if failure.code == ErrorCode::BinarySkipped => {
@@ -174,7 +174,7 @@ struct SymbolQuestion<'a> {
 impl SymbolQuestion<'_> {
     fn text(&self, path: &str) -> Option<String> {
         let path = RelPath::from_walk(path).ok()?;
-        read_shown(&self.shared.guard, self.view, &path).ok()
+        read_shown(self.shared, self.view, &path).ok()
     }
 
     /// Uses in a file without structure, where it is code.
@@ -227,8 +227,8 @@ impl Holders {
             stop.check()?;
             // Gone or forbidden since it was indexed: then nothing of it is told.
             let rel_path = RelPath::from_walk(&path).map_err(|error| policy::path_failure(&error))?;
-            let Ok(file) = shared.guard.open(&rel_path) else { continue };
-            if file.size() > view.max_file_bytes {
+            let Ok(file) = shared.facts(&rel_path) else { continue };
+            if file.size > view.max_file_bytes {
                 continue;
             }
             let is_python = rel_path.extension().is_some_and(|extension| extension.starts_with("py"));
@@ -259,7 +259,7 @@ fn parse_all(
             return None;
         }
         let rel_path = RelPath::from_walk(path).ok()?;
-        let text = read_shown(&shared.guard, view, &rel_path).ok()?;
+        let text = read_shown(shared, view, &rel_path).ok()?;
         let structure = view.structure(path, &text);
         let whole = structure.filter(|parsed| !parsed.shortfall.as_ref().is_some_and(|s| s.is_total()));
         // Of hundreds of files only what the question is about is kept.

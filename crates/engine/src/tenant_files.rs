@@ -3,26 +3,32 @@
 //! The store is opened by the first call that needs it. A store that cannot be reached is tried again by the next call, so that a
 //! server recovers without a restart.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use filestore::envelope::{CallerCredential, CredentialVault, EnvelopeSubject};
+use filestore::indexing::ProviderSecret;
+use filestore::publication::PublicationBackend;
 use filestore::redaction::redacted;
 use filestore::search::{FileSearch, SearchHit, StoreSearchRequest};
 use filestore::{
     CallFilter, CallLog, CallLogOptions, CallRecord, DeleteRequest, FileBackend, FileListing, FileSlice,
     FileVersion, KeyRecord, MutationGuard, PathState, ProjectName, ProjectScope, ProjectSummary, RateRule,
-    RecordBackend, RenameRequest, RestoreRequest, StoreLimits, StorePath, StoreTime, TenantRates,
-    VersionContent, WriteMode, WriteOutcome, WriteRequest,
+    RecordBackend, RenameRequest, RestoreRequest, StoreLimits, StoreMetrics, StorePath, StoreTime,
+    TenantRates, VersionContent, WriteMode, WriteOutcome, WriteRequest,
 };
 use futures::future::BoxFuture;
-use model::{ErrorCode, Failure, SystemMonotonicClock, TenantId};
+use model::{ContentHash, ErrorCode, Failure, ProviderKey, Reranker, SystemMonotonicClock, TenantId};
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use crate::call::Call;
 
 /// Tenants whose rate is remembered at a time.
 const REMEMBERED_TENANTS: usize = 100_000;
+
+/// For so long after an attempt to open the store failed, its failure is the answer: callers that came together wait once.
+const OPENING_PAUSE: Duration = Duration::from_millis(250);
 
 /// The longest key under which a change is recognised.
 const MUTATION_KEY_BYTES: usize = 200;
@@ -32,9 +38,17 @@ const MUTATION_KEY_BYTES: usize = 200;
 pub struct OpenedStore {
     pub files: Arc<dyn FileBackend>,
     pub records: Arc<dyn RecordBackend>,
+    pub publications: Arc<dyn PublicationBackend>,
     /// `None` where searching is switched off.
     pub search: Option<FileSearch>,
+    /// Leaves the caller's key for the jobs that call a service; `None` where none is called.
+    pub vault: Option<Arc<CredentialVault>>,
+    /// Makes a reranker that is called with the caller's key; `None` where none is configured.
+    pub reranker: Option<RerankerMaker>,
 }
+
+/// Makes a reranker of a caller's key.
+pub type RerankerMaker = Arc<dyn Fn(&ProviderKey) -> Option<Arc<dyn Reranker>> + Send + Sync>;
 
 /// Opens the store; asked again after a failure.
 pub type StoreOpener = Box<dyn Fn() -> BoxFuture<'static, Result<OpenedStore, Failure>> + Send + Sync>;
@@ -57,20 +71,87 @@ pub struct WriteIntent {
     pub guard: MutationGuard,
 }
 
+/// What happened to a file, for those who look at it.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    pub tenant: TenantId,
+    pub project: String,
+    pub path: String,
+    pub kind: FileChangeKind,
+    /// Of what is there now.
+    pub content_hash: Option<ContentHash>,
+    pub caller: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileChangeKind {
+    Written,
+    Deleted,
+    Renamed { to: String },
+    Restored,
+}
+
+/// Told of every change by this process. It must not wait.
+pub type FileChangeSink = Arc<dyn Fn(FileChange) + Send + Sync>;
+
 /// The files of all tenants, behind the one door through which callers reach their own.
 pub struct TenantFiles {
     open: StoreOpener,
-    store: OnceCell<(OpenedStore, CallLog)>,
+    store: OnceLock<(OpenedStore, CallLog)>,
+    /// Held while the store is being opened, with what became of the last attempt.
+    last_failure: Mutex<Option<(Instant, Failure)>>,
     config: TenantFilesConfig,
     rates: Option<TenantRates>,
+    metrics: Arc<StoreMetrics>,
+    watcher: OnceLock<FileChangeSink>,
 }
 
 impl TenantFiles {
-    pub fn new(config: TenantFilesConfig, open: StoreOpener) -> TenantFiles {
+    pub fn new(config: TenantFilesConfig, metrics: Arc<StoreMetrics>, open: StoreOpener) -> TenantFiles {
         let rates = config
             .rate
             .map(|rule| TenantRates::new(rule, REMEMBERED_TENANTS, Arc::new(SystemMonotonicClock)));
-        TenantFiles { open, store: OnceCell::new(), config, rates }
+        TenantFiles {
+            open,
+            store: OnceLock::new(),
+            last_failure: Mutex::default(),
+            config,
+            rates,
+            metrics,
+            watcher: OnceLock::new(),
+        }
+    }
+
+    /// What was counted, as a part of the page for a Prometheus server; nothing before the store was needed.
+    pub fn metrics_page(&self) -> String {
+        match self.store.get() {
+            Some((_, log)) => self.metrics.page(log.lost()),
+            None => String::new(),
+        }
+    }
+
+    /// From now on `sink` is told of every change that calls of this process make; a second one is not.
+    pub fn watch(&self, sink: FileChangeSink) {
+        let _ = self.watcher.set(sink);
+    }
+
+    fn tell(
+        &self,
+        call: &Call,
+        project: &str,
+        path: &str,
+        kind: FileChangeKind,
+        content_hash: Option<ContentHash>,
+    ) {
+        let (Some(sink), Some(tenant)) = (self.watcher.get(), call.caller.tenant) else { return };
+        sink(FileChange {
+            tenant,
+            project: project.to_owned(),
+            path: path.to_owned(),
+            kind,
+            content_hash,
+            caller: call.caller.to_string(),
+        });
     }
 
     pub fn config(&self) -> &TenantFilesConfig {
@@ -145,15 +226,24 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         intent: WriteIntent,
     ) -> Result<WriteOutcome, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
-        let WriteIntent { content, mode, offset, guard } = intent;
-        let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
-        let guard = checked_guard(guard)?;
-        let request = WriteRequest { path, content, mode, offset, guard };
-        self.store().await?.files.write(&scope, request).await
+        let done = async {
+            let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
+            let WriteIntent { content, mode, offset, guard } = intent;
+            let mode = mode.as_deref().map_or(Ok(WriteMode::Append), WriteMode::parse)?;
+            let guard = checked_guard(guard)?;
+            let request = WriteRequest { path: path.clone(), content, mode, offset, guard };
+            let store = self.store().await?;
+            let written = store.files.write(&scope, request).await?;
+            leave_key(store, call, &scope, &path, written.updated_at).await;
+            self.tell(call, project, named, FileChangeKind::Written, Some(written.content_hash));
+            Ok(written)
+        }
+        .await;
+        self.metrics.mutation("file_write", &done);
+        done
     }
 
     /// How many files were deleted.
@@ -161,13 +251,20 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         recursive: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse(path)?);
-        let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
-        self.store().await?.files.delete(&scope, request).await
+        let done = async {
+            let (scope, path) = (scope(call, project)?, StorePath::parse(named)?);
+            let request = DeleteRequest { path, recursive, guard: checked_guard(guard)? };
+            let deleted = self.store().await?.files.delete(&scope, request).await?;
+            self.tell(call, project, named, FileChangeKind::Deleted, None);
+            Ok(deleted)
+        }
+        .await;
+        self.metrics.mutation("file_delete", &done);
+        done
     }
 
     /// How many files were moved.
@@ -175,14 +272,23 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        (from, to): (&str, &str),
+        (named, new_name): (&str, &str),
         overwrite: bool,
         guard: MutationGuard,
     ) -> Result<u64, Failure> {
-        let scope = scope(call, project)?;
-        let (from, to) = (StorePath::parse(from)?, StorePath::parse(to)?);
-        let request = RenameRequest { from, to, overwrite, guard: checked_guard(guard)? };
-        self.store().await?.files.rename(&scope, request).await
+        let done = async {
+            let scope = scope(call, project)?;
+            let (from, to) = (StorePath::parse(named)?, StorePath::parse(new_name)?);
+            let request = RenameRequest { from, to: to.clone(), overwrite, guard: checked_guard(guard)? };
+            let store = self.store().await?;
+            let moved = store.files.rename(&scope, request).await?;
+            leave_keys_below(store, call, &scope, &to).await;
+            self.tell(call, project, named, FileChangeKind::Renamed { to: new_name.to_owned() }, None);
+            Ok(moved)
+        }
+        .await;
+        self.metrics.mutation("file_rename", &done);
+        done
     }
 
     /// A `limit` of 0 or less is the operator's default.
@@ -217,7 +323,8 @@ impl TenantFiles {
         if query.trim().is_empty() {
             return Err(Failure::new(ErrorCode::InvalidQuery, "query must not be empty"));
         }
-        let Some(search) = &self.store().await?.search else {
+        let (store, key) = (self.store().await?, call.caller.provider_key.as_ref());
+        let Some(search) = &store.search else {
             return Err(Failure::new(ErrorCode::SearchBackendError, "searching files is switched off")
                 .hint("The operator decides by files.search.enabled."));
         };
@@ -227,10 +334,18 @@ impl TenantFiles {
             query: query.to_owned(),
             path_prefix: path_prefix.to_owned(),
             limit: usize::try_from(limit).ok(),
-            secret: None,
-            reranker: None,
+            secret: key.map(|key| ProviderSecret(key.expose().to_owned())),
+            reranker: key.zip(store.reranker.as_ref()).and_then(|(key, make)| make(key)),
         };
-        Ok(search.search(&request).await?.hits)
+        let started = Instant::now();
+        let found = search.search(&request).await;
+        self.metrics.search_latency(started.elapsed());
+        let found = found?;
+        if let Some(reason) = &found.rerank_error {
+            tracing::warn!(%reason, "the reranker failed; passages are in the order of their own scores");
+            self.metrics.rerank_failed();
+        }
+        Ok(found.hits)
     }
 
     /// Newest first.
@@ -259,13 +374,22 @@ impl TenantFiles {
         &self,
         call: &Call,
         project: &str,
-        path: &str,
+        named: &str,
         version: i64,
         guard: MutationGuard,
     ) -> Result<WriteOutcome, Failure> {
-        let (scope, path) = (scope(call, project)?, StorePath::parse_file(path)?);
-        let request = RestoreRequest { path, version, guard: checked_guard(guard)? };
-        self.store().await?.files.restore(&scope, request).await
+        let done = async {
+            let (scope, path) = (scope(call, project)?, StorePath::parse_file(named)?);
+            let request = RestoreRequest { path: path.clone(), version, guard: checked_guard(guard)? };
+            let store = self.store().await?;
+            let restored = store.files.restore(&scope, request).await?;
+            leave_key(store, call, &scope, &path, restored.updated_at).await;
+            self.tell(call, project, named, FileChangeKind::Restored, Some(restored.content_hash));
+            Ok(restored)
+        }
+        .await;
+        self.metrics.mutation("file_restore", &done);
+        done
     }
 
     pub async fn projects(&self, call: &Call) -> Result<Vec<ProjectSummary>, Failure> {
@@ -287,14 +411,64 @@ impl TenantFiles {
     }
 
     async fn opened(&self) -> Result<&(OpenedStore, CallLog), Failure> {
-        self.store
-            .get_or_try_init(|| async {
-                let store = (self.open)().await?;
-                let (log, writer) = CallLog::new(Arc::clone(&store.records), CallLogOptions::default());
-                tokio::spawn(writer);
-                Ok((store, log))
-            })
-            .await
+        if let Some(opened) = self.store.get() {
+            return Ok(opened);
+        }
+        let mut last_failure = self.last_failure.lock().await;
+        if let Some(opened) = self.store.get() {
+            return Ok(opened);
+        }
+        if let Some((at, failure)) = last_failure.as_ref()
+            && at.elapsed() < OPENING_PAUSE
+        {
+            return Err(failure.clone());
+        }
+        let store = match (self.open)().await {
+            Ok(store) => store,
+            Err(failure) => {
+                *last_failure = Some((Instant::now(), failure.clone()));
+                return Err(failure);
+            }
+        };
+        let (log, writer) = CallLog::new(Arc::clone(&store.records), CallLogOptions::default());
+        tokio::spawn(writer);
+        Ok(self.store.get_or_init(|| (store, log)))
+    }
+}
+
+/// Leaves the caller's key for the job that a change left. A failure is none of the change's: the words are found without it,
+/// and the job waits.
+async fn leave_key(
+    store: &OpenedStore,
+    call: &Call,
+    scope: &ProjectScope,
+    path: &StorePath,
+    updated_at: StoreTime,
+) {
+    let (Some(vault), Some(key)) = (&store.vault, &call.caller.provider_key) else { return };
+    let subject = EnvelopeSubject::of_change(scope, path, updated_at);
+    if let Err(error) = vault.leave(&subject, &CallerCredential::new(key.expose())).await {
+        tracing::warn!(%error, "a caller's key could not be left for indexing");
+    }
+}
+
+/// Files of a moved directory that are given the caller's key; those beyond keep the words they are found by.
+const MOVED_FILES: usize = 10_000;
+/// No path has more segments.
+const DEEPEST: usize = 512;
+
+async fn leave_keys_below(store: &OpenedStore, call: &Call, scope: &ProjectScope, to: &StorePath) {
+    if store.vault.is_none() || call.caller.provider_key.is_none() {
+        return;
+    }
+    if let Ok(PathState::File { updated_at, .. }) = store.files.stat(scope, to).await {
+        return leave_key(store, call, scope, to, updated_at).await;
+    }
+    let Ok(moved) = store.files.list(scope, to, DEEPEST, MOVED_FILES).await else { return };
+    for entry in moved.entries.iter().filter(|entry| !entry.is_directory) {
+        if let Some(updated_at) = entry.updated_at {
+            leave_key(store, call, scope, &entry.path, updated_at).await;
+        }
     }
 }
 

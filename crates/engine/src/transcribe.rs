@@ -92,7 +92,7 @@ impl SharedEngine {
     /// A recording with its bytes.
     fn recording(&self, path: &str) -> Result<(Arc<DocumentDesk>, Arc<LoadedDocument>), Failure> {
         let path = self.located(path)?;
-        let desk = self.desk();
+        let desk = self.desk()?;
         let document = desk.load(&path).map_err(|failure| self.with_suggestions(failure, path.as_str()))?;
         match document.doc_type() {
             DocType::Audio => Ok((Arc::new(desk), Arc::new(document))),

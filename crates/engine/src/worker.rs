@@ -14,6 +14,7 @@ use ingest::{Ingest, IngestError, IngestEvent};
 use model::{ErrorCode, Failure, IndexMode, Progress, RelPath, WallClock};
 
 use crate::engine::EngineError;
+use crate::published;
 use crate::shared::SharedEngine;
 
 /// Heals what a watcher missed: a full look at the tree now and then.
@@ -22,6 +23,8 @@ const RESCAN_EVERY: Duration = Duration::from_secs(600);
 const RESCAN_UNWATCHED: Duration = Duration::from_secs(15);
 /// Pause before trying again after the disk was full or the root was away.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// How often a server of a published project asks whether there is more.
+const FOLLOW_EVERY: Duration = Duration::from_secs(1);
 /// How often a reader looks whether the writer is gone.
 const PROMOTE_EVERY: Duration = Duration::from_secs(2);
 /// How often the worker looks whether root, state and index are still what they were.
@@ -35,6 +38,8 @@ pub(crate) const CORPUS_EVERY: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub enum EngineEvent {
     Progress(Progress),
+    /// Files that changed while the folder was watched are indexed; nothing runs any more.
+    Settled(Progress),
     FileError {
         path: String,
         message: String,
@@ -119,8 +124,13 @@ pub(crate) fn bring_up_to_date(
             index.repair(&|done, total| {
                 tracing::debug!(done, total, "repairing derived files");
             })?;
-            shared.retell_unread()?;
-            ingest(shared, &index, on_event).scan(mode, stopping)?;
+            match &shared.project {
+                Some(served) => published::catch_up(shared, served, &index, on_event, stopping)?,
+                None => {
+                    shared.retell_unread()?;
+                    ingest(shared, &index, on_event).scan(mode, stopping)?;
+                }
+            }
             index.compact()?;
             Ok(())
         };
@@ -174,7 +184,10 @@ fn rebuild(
         let fresh = Arc::new(shared.begin_rebuild()?);
         // First, so that documents are indexed with what was recognised in them.
         let adopted = fresh.adopt_parts(&shared.index(), 0, &shared.config.read_again)?;
-        ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?;
+        match &shared.project {
+            Some(served) => published::refill(shared, served, &fresh, on_event, stopping)?,
+            None => ingest(shared, &fresh, on_event).scan(IndexMode::Full, stopping)?,
+        }
         // Once more: some may have been bought meanwhile.
         let adopted = fresh.adopt_parts(&shared.index(), adopted, &shared.config.read_again)?;
         fresh.adopt_vectors(&shared.index())?;
@@ -221,12 +234,18 @@ impl IndexWorker {
         let mut mode = mode;
         loop {
             // Before the scan: what changes while it runs is heard.
-            let watcher = self.shared.config.watch.then(|| self.watch()).flatten();
+            let has_files = self.shared.project.is_none();
+            let watcher = (self.shared.config.watch && has_files).then(|| self.watch()).flatten();
             let outcome = bring_up_to_date(&self.shared, mode, &self.on_event, &self.shared.stopping);
             let end = match outcome {
                 Ok(()) => self.follow(watcher.is_some()),
                 Err(IngestError::Walk(WalkError::RootVanished { .. })) => self.wait_for_root(),
                 Err(IngestError::Cancelled) => End::Done,
+                // What was copied is served until the store is back.
+                Err(IngestError::Store(failure)) => {
+                    (self.on_event)(EngineEvent::Warning(failure.to_string()));
+                    self.follow(false)
+                }
                 Err(error) => {
                     let (code, message) = (fatal_code(error.code()), error.to_string());
                     (self.on_event)(EngineEvent::Fatal { code, message });
@@ -349,8 +368,10 @@ impl IndexWorker {
 
     fn follow(&self, watched: bool) -> End {
         if !watched {
-            self.every.set(RESCAN_UNWATCHED);
+            self.every.set(if self.shared.project.is_some() { FOLLOW_EVERY } else { RESCAN_UNWATCHED });
         }
+        // That the store is away is told once.
+        let mut is_away = false;
         let mut rescan_at = Instant::now() + self.every.get();
         // Counting a large corpus costs more than indexing one saved file: the summary follows in a quiet moment.
         let mut corpus_due = false;
@@ -374,6 +395,19 @@ impl IndexWorker {
                             self.shared.write_corpus();
                         }
                         continue;
+                    } else if let Some(served) = &self.shared.project {
+                        let news = published::has_news(&served.project, &served.copy);
+                        if let Err(failure) = &news
+                            && !is_away
+                        {
+                            (self.on_event)(EngineEvent::Warning(failure.to_string()));
+                        }
+                        is_away = news.is_err();
+                        rescan_at = Instant::now() + self.every.get();
+                        if !news.unwrap_or(false) {
+                            continue;
+                        }
+                        Due::Everything
                     } else {
                         // Damage that no question has met yet; what it finds is mended at once.
                         if let Err(error) = self.shared.index().verify() {
@@ -469,6 +503,7 @@ impl IndexWorker {
                 let outcome =
                     ingest(shared, &shared.index(), &self.on_event).update(&paths, &shared.stopping);
                 shared.finish_job();
+                (self.on_event)(EngineEvent::Settled(shared.progress()));
                 shared.outliner.wake();
                 shared.recognition.wake();
                 shared.embedding_thread.wake();

@@ -127,6 +127,9 @@ impl Workspace {
                     EngineEvent::Progress(progress) if workspace.engines().len() > 1 => {
                         EngineEvent::Progress(workspace.sum(&progress))
                     }
+                    EngineEvent::Settled(progress) if workspace.engines().len() > 1 => {
+                        EngineEvent::Settled(workspace.sum(&progress))
+                    }
                     EngineEvent::FileError { path, message } if number > 0 => {
                         EngineEvent::FileError { path: workspace.roots.absolute(number, &path), message }
                     }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use model::Failure;
 
+use crate::indexing::{IndexObserver, JobEnd};
+
 /// Upper ends of the ranges of waits and searches, in milliseconds: from a lock that is free to one that times out.
 const SHORT: &[u64] = &[1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
 
@@ -53,7 +55,6 @@ struct Counted {
     rerank_failures: u64,
     visibility_lag: DurationHistogram,
     latest_lags: VecDeque<Duration>,
-    call_records_lost: u64,
 }
 
 impl StoreMetrics {
@@ -69,7 +70,6 @@ impl StoreMetrics {
                 rerank_failures: 0,
                 visibility_lag: DurationHistogram::new(LONG),
                 latest_lags: VecDeque::new(),
-                call_records_lost: 0,
             }),
         }
     }
@@ -114,11 +114,6 @@ impl StoreMetrics {
         counted.latest_lags.push_back(lag);
     }
 
-    /// Records of calls that were not written because the log could not keep up or could not be reached.
-    pub fn call_records_lost(&self, records: u64) {
-        self.counted().call_records_lost += records;
-    }
-
     pub fn freshness(&self) -> Freshness {
         let mut lags: Vec<Duration> = self.counted().latest_lags.iter().copied().collect();
         lags.sort_unstable();
@@ -128,8 +123,8 @@ impl StoreMetrics {
         Freshness { p95, slo: self.slo, changes: lags.len() }
     }
 
-    /// In the text format 0.0.4, to be appended to the server's page.
-    pub fn page(&self) -> String {
+    /// In the text format 0.0.4, to be appended to the server's page. The log of calls counts itself what it lost.
+    pub fn page(&self, call_records_lost: u64) -> String {
         let freshness = self.freshness();
         let counted = self.counted();
         let mut page = StorePage::default();
@@ -189,13 +184,23 @@ impl StoreMetrics {
             "mcp_files_call_records_lost_total",
             "counter",
             "Records of calls that were not written to the call log.",
-            counted.call_records_lost,
+            call_records_lost,
         );
         page.0
     }
 
     fn counted(&self) -> std::sync::MutexGuard<'_, Counted> {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IndexObserver for StoreMetrics {
+    fn job_ended(&self, end: JobEnd, waited: Duration, took: Duration) {
+        self.job_latency(took);
+        // What was overtaken or put back becomes searchable with another job.
+        if end == JobEnd::Done {
+            self.visibility_lag(waited);
+        }
     }
 }
 
@@ -264,8 +269,7 @@ mod tests {
         metrics.search_latency(Duration::from_millis(600));
         metrics.rerank_failed();
         metrics.visibility_lag(Duration::from_millis(1500));
-        metrics.call_records_lost(4);
-        let page = metrics.page();
+        let page = metrics.page(4);
         for line in [
             "# TYPE mcp_files_mutation_total counter",
             "mcp_files_mutation_total{tool=\"file_write\",status=\"ok\"} 2",

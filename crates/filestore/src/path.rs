@@ -31,6 +31,11 @@ impl StorePath {
         StorePath::parse(text)
     }
 
+    /// Whether a path may contain this byte.
+    pub fn has_byte(byte: u8) -> bool {
+        byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -90,7 +95,7 @@ fn complaint(text: &str) -> Option<&'static str> {
     if text.ends_with('/') {
         return Some("must not end with '/'");
     }
-    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte)) {
+    if !text.bytes().all(StorePath::has_byte) {
         return Some("may only contain A-Z a-z 0-9 / _ - .");
     }
     text[1..].split('/').find_map(|segment| match segment {

@@ -5,8 +5,8 @@ use std::future::ready;
 
 use futures::future::BoxFuture;
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
-use model::{Identity, TenantId};
+use http::header::{AUTHORIZATION, HeaderName};
+use model::{Identity, ProviderKey, TenantId};
 use subtle::ConstantTimeEq;
 
 use crate::error::HttpError;
@@ -30,11 +30,17 @@ pub struct Authenticated {
     pub tenant: Option<TenantId>,
     /// It opens nothing but the routes that are made for guests.
     pub is_guest: bool,
+    /// What the caller sent for services that are called in its name.
+    pub provider_key: Option<ProviderKey>,
 }
+
+/// In the extensions of a request whose credential opens nothing but the routes that are made for guests.
+#[derive(Debug, Clone, Copy)]
+pub struct Guest;
 
 impl From<Identity> for Authenticated {
     fn from(identity: Identity) -> Authenticated {
-        Authenticated { identity, tenant: None, is_guest: false }
+        Authenticated { identity, tenant: None, is_guest: false, provider_key: None }
     }
 }
 
@@ -138,6 +144,20 @@ impl fmt::Display for SecretToken {
 
 fn digest(token: &[u8]) -> [u8; 32] {
     *blake3::hash(token).as_bytes()
+}
+
+/// The header in which a caller hands over its own key for services that are called in its name.
+pub const PROVIDER_KEY: HeaderName = HeaderName::from_static("x-provider-key");
+
+/// The longest key that is taken.
+const PROVIDER_KEY_BYTES: usize = 4096;
+
+/// The caller's own key for such services.
+pub fn presented_provider_key(headers: &HeaderMap) -> Option<ProviderKey> {
+    let mut values = headers.get_all(PROVIDER_KEY).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let key = value.to_str().ok()?.trim();
+    (!key.is_empty() && key.len() <= PROVIDER_KEY_BYTES).then(|| ProviderKey::new(key))
 }
 
 /// The bearer token of a request, for those who look it up elsewhere.

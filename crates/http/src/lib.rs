@@ -32,7 +32,8 @@ mod turns;
 mod unsent;
 
 pub use auth::{
-    Anonymous, Authenticate, Authenticated, BearerTokens, Credential, SecretToken, presented_token,
+    Anonymous, Authenticate, Authenticated, BearerTokens, Credential, Guest, PROVIDER_KEY, SecretToken,
+    presented_provider_key, presented_token,
 };
 pub use client::{BadNetwork, Network, client_address};
 pub use config::{HttpConfig, RateLimit, Timeouts};

@@ -1,6 +1,6 @@
 //! The Origin header: which web pages may talk to this server.
 
-use http::header::ORIGIN;
+use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue};
 
 use crate::error::HttpError;
@@ -9,6 +9,8 @@ use crate::host::{Authority, Host};
 /// The origins of web pages that may talk to this server.
 pub struct Origins {
     allowed: Vec<AllowedOrigin>,
+    /// How this server's own pages were fetched.
+    own_scheme: Scheme,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,10 +57,11 @@ impl Origins {
                 .collect();
             allowed.extend(secure);
         }
-        Ok(Origins { allowed })
+        Ok(Origins { allowed, own_scheme: if tls { Scheme::Https } else { Scheme::Http } })
     }
 
-    /// The allowed origin of a request from a web page, nothing for a request from elsewhere.
+    /// The allowed origin of a request from a web page that has to be told so, nothing for a request from elsewhere or from a page of
+    /// this server. The Host has been checked: it names this server.
     pub fn admit(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, OriginRefused> {
         let mut values = headers.get_all(ORIGIN).iter();
         let Some(value) = values.next() else { return Ok(None) };
@@ -67,15 +70,24 @@ impl Origins {
         }
         let (scheme, asked) = value.to_str().ok().and_then(parse).ok_or(OriginRefused)?;
         let port = asked.port.unwrap_or(scheme.default_port());
-        self.allowed
-            .iter()
-            .any(|allowed| {
-                allowed.scheme == scheme
-                    && allowed.host == asked.host
-                    && allowed.port.is_none_or(|allowed| allowed == port)
-            })
-            .then(|| Some(value.clone()))
-            .ok_or(OriginRefused)
+        let is_allowed = self.allowed.iter().any(|allowed| {
+            allowed.scheme == scheme
+                && allowed.host == asked.host
+                && allowed.port.is_none_or(|allowed| allowed == port)
+        });
+        match is_allowed {
+            true => Ok(Some(value.clone())),
+            false if self.is_own(scheme, &asked, headers) => Ok(None),
+            false => Err(OriginRefused),
+        }
+    }
+
+    /// Whether a page came from the very address that it now asks.
+    fn is_own(&self, scheme: Scheme, asked: &Authority, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).and_then(Authority::parse);
+        let port = |authority: &Authority| authority.port.unwrap_or(scheme.default_port());
+        scheme == self.own_scheme
+            && host.is_some_and(|host| host.host == asked.host && port(&host) == port(asked))
     }
 }
 
@@ -171,6 +183,39 @@ mod tests {
         let mut two = two;
         two.append(ORIGIN, HeaderValue::from_static("http://localhost:8080"));
         assert_eq!(origins.admit(&two), Err(OriginRefused));
+    }
+
+    #[test]
+    fn pages_of_this_server_are_admitted_without_being_named() {
+        let admit = |tls: bool, host: &'static str, origin: &'static str| {
+            let origins = Origins::new(&[], tls).unwrap();
+            let headers = HeaderMap::from_iter([
+                (HOST, HeaderValue::from_static(host)),
+                (ORIGIN, HeaderValue::from_static(origin)),
+            ]);
+            origins.admit(&headers)
+        };
+        for (tls, host, origin) in [
+            (false, "myhost:8087", "http://myhost:8087"),
+            (false, "MYHOST", "http://myhost"),
+            (false, "myhost:80", "http://myhost"),
+            (true, "localhost:8443", "https://localhost:8443"),
+            (true, "search.example.com", "https://search.example.com:443"),
+            (false, "[::1]:8087", "http://[::1]:8087"),
+        ] {
+            assert_eq!(admit(tls, host, origin), Ok(None), "{host} {origin}");
+        }
+        for (tls, host, origin) in [
+            (false, "myhost:8087", "https://myhost:8087"),
+            (true, "myhost:8087", "http://myhost:8087"),
+            (false, "myhost:8087", "http://myhost:8088"),
+            (false, "myhost:8087", "http://myhost"),
+            (false, "myhost:8087", "http://evil.example:8087"),
+            (false, "myhost:8087", "http://myhost.evil.example:8087"),
+            (false, "myhost:8087", "null"),
+        ] {
+            assert_eq!(admit(tls, host, origin), Err(OriginRefused), "{host} {origin}");
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ use crate::refusal::{Wording, plain_json};
 /// A service at a path. Everything but the path and the service has a default that fits a small JSON API.
 pub struct Route {
     pub(crate) path: String,
+    /// Meant to be at `/`, which as a configured path would be a slip.
+    is_root: bool,
     /// Paths below this one belong to the route, too.
     pub(crate) with_subpaths: bool,
     pub(crate) methods: Option<RouteMethods>,
@@ -90,6 +92,7 @@ impl Route {
     {
         Route {
             path: path.into(),
+            is_root: false,
             with_subpaths: false,
             methods: None,
             guard: RouteGuard::Identified,
@@ -101,6 +104,17 @@ impl Route {
             is_endless: |extensions| extensions.get::<Endless>().is_some(),
             service: BoxCloneSyncService::new(service.map_response(|response| response.map(Body::new))),
         }
+    }
+
+    /// Serves `/` alone, such as the first page of a site.
+    pub fn at_root<S, B>(service: S) -> Route
+    where
+        S: Service<Request<Body>, Response = Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        B: http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
+    {
+        Route { is_root: true, ..Route::new("/", service) }
     }
 
     /// Serves the paths below this one as well, such as those of an [`axum::Router`], which sees the whole path.
@@ -168,6 +182,9 @@ impl Route {
 
     pub(crate) fn check_path(&self) -> Result<(), HttpError> {
         let path = &self.path;
+        if self.is_root {
+            return Ok(());
+        }
         let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#%\\".contains(&byte));
         if path.len() < 2 || !path.starts_with('/') || path.ends_with('/') || !plain {
             return Err(HttpError::config("path", format!("{path:?} is not a path such as /mcp")));
@@ -201,5 +218,6 @@ mod tests {
         for bad in ["", "/", "mcp", "/mcp/", "/m cp", "/mcp?x", "/m#", "/ü", "/a%2f"] {
             assert!(check(bad).is_err(), "{bad}");
         }
+        assert!(Route::at_root(axum::Router::new()).check_path().is_ok());
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::admission::BodyAdmission;
-use crate::auth::Authenticate;
+use crate::auth::{Authenticate, Guest, PROVIDER_KEY};
 use crate::body::{self, BodyLimits};
 use crate::client::{Network, client_address};
 use crate::config::HttpConfig;
@@ -233,12 +233,15 @@ impl ServedSite {
             }
             RouteGuard::Open | RouteGuard::IdentifiedWhenExposed => None,
         };
-        let identity = caller.as_ref().and_then(|caller| caller.identity.clone());
-        if let Some(caller) = caller {
+        let identity = caller.as_ref().and_then(|(caller, _)| caller.identity.clone());
+        if let Some((caller, is_guest)) = caller {
             head.extensions.insert(caller);
+            if is_guest {
+                head.extensions.insert(Guest);
+            }
         }
         // The caller is known by now; services do not need the secret that proved it.
-        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
+        for secret in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, PROVIDER_KEY] {
             head.headers.remove(secret);
         }
 
@@ -268,14 +271,15 @@ impl ServedSite {
         }))
     }
 
-    /// A credential first, then the rate. Guessing credentials costs as much as asking questions.
+    /// Who calls, and whether as a guest. A credential first, then the rate: guessing credentials costs as much as asking
+    /// questions.
     async fn identify(
         &self,
         route: &Route,
         peer: IpAddr,
         address: IpAddr,
         headers: &HeaderMap,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<(Caller, bool), Refusal> {
         if self.trusted_proxies.is_empty()
             && headers.contains_key("x-forwarded-for")
             && !self.proxy_hinted.swap(true, Ordering::Relaxed)
@@ -292,6 +296,7 @@ impl ServedSite {
         // To a guest, other routes are as if its credential were unknown.
         let known = known.filter(|known| route.admits_guests || !known.is_guest);
         let known = known.ok_or_else(Refusal::unauthorized)?;
-        Ok(Caller::http(known.identity, address).of_tenant(known.tenant))
+        let caller = Caller::http(known.identity, address).of_tenant(known.tenant);
+        Ok((caller.with_provider_key(known.provider_key), known.is_guest))
     }
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{
     ChunkId, ContentHash, DocId, EmbeddingProvider, FileFacts, Generation, IndexKind, Outline, RepType,
+    Representation,
 };
 
 use crate::batch::KnownDocument;
-use crate::catalog::{self, Catalog, Counts, DerivedRows, DocumentRow, Unoutlined};
+use crate::catalog::{self, Catalog, Counts, DerivedRows, DocumentPrint, DocumentRow, Unoutlined};
 use crate::derive::{Derived, KINDS, Makers};
 use crate::documents::Documents;
 use crate::error::IndexError;
@@ -181,6 +182,17 @@ impl Index {
 
     pub fn document(&self, path: &str) -> Result<Option<DocumentRow>, IndexError> {
         self.catalog.document(path)
+    }
+
+    /// Live documents behind a path, in the byte order of their paths, each with what tells its texts from others: for
+    /// whoever compares this index with another.
+    pub fn prints(&self, after: &str, limit: usize) -> Result<Vec<DocumentPrint>, IndexError> {
+        self.catalog.prints(after, limit)
+    }
+
+    /// The texts of a document as they were put, to be put into another index.
+    pub fn stored_representations(&self, path: &str) -> Result<Vec<Representation>, IndexError> {
+        self.catalog.stored_representations(path)
     }
 
     /// How a representation of a document was made, as its maker wrote it down; none where there is no such one.

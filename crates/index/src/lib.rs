@@ -42,7 +42,8 @@ mod vector;
 
 pub use batch::{Applied, Batch, DocChange, KnownDocument};
 pub use catalog::{
-    BoughtKind, BoughtPart, Counts, DocumentRow, NewVector, PendingChunk, StoredChunk, Unoutlined,
+    BoughtKind, BoughtPart, Counts, DocumentPrint, DocumentRow, NewVector, PendingChunk, RepresentationPrint,
+    StoredChunk, Unoutlined,
 };
 pub use derive::{Compacted, RepairReport, Repaired};
 pub use error::IndexError;

@@ -1,9 +1,9 @@
-//! Texts that are made outside and kept here for good, and the documents that wait for one.
+//! Texts that recognisers and transcribers made, kept permanently, and the documents that still wait for one.
 //!
-//! The index makes none of them. A worker takes [`Index::unread_documents`], keeps what it got by [`Index::keep_parts`], and
+//! The index itself makes no such text. A worker takes [`Index::unread_documents`], keeps what it got by [`Index::keep_parts`], and
 //! puts the document again with the representations that are made of it.
 
-use model::{Capability, ContentHash, DocType, SkipReason};
+use model::{Capability, ContentHash, DocId, DocType, SkipReason};
 
 use crate::catalog::{BoughtKind, BoughtPart, DocumentRow};
 use crate::error::IndexError;
@@ -64,6 +64,11 @@ impl Index {
     /// How many documents have unread parts of a kind, and how many pages or recordings these are.
     pub fn unread_count(&self, capability: Capability) -> Result<(u64, u64), IndexError> {
         self.catalog.unread_count(capability)
+    }
+
+    /// The pages of a document that nobody has read, as ranges: `2,4-6`.
+    pub fn unread_pages(&self, document: DocId) -> Result<Option<String>, IndexError> {
+        self.catalog.unread_pages(document)
     }
 
     /// Notes that a producer will not read a document, with the reason that it has now. Nothing happens where the document

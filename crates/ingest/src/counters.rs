@@ -122,6 +122,17 @@ impl Counters {
         self.running.store(true, Relaxed);
     }
 
+    /// Counts documents that came as they are, from an index elsewhere, as a scan of them all would.
+    pub fn set_documents(&self, counts: &Counts) {
+        let of = |status| counts.by_status.get(&status).copied().unwrap_or(0);
+        self.scanned.store(counts.documents, Relaxed);
+        self.indexed.store(of(DocStatus::Ok), Relaxed);
+        self.skipped.store(of(DocStatus::Skipped), Relaxed);
+        self.errors.store(of(DocStatus::Error), Relaxed);
+        self.walked.store(true, Relaxed);
+        self.set_totals(counts);
+    }
+
     /// Goes on with the last job's counts: a change that the watcher heard of is part of it.
     pub fn resume(&self) {
         self.running.store(true, Relaxed);

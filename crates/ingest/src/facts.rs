@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use index::Index;
 use lang::{Language, OutlineLimits};
 use model::{DocId, FileFacts};
-use policy::Guard;
 
 use crate::IngestError;
-use crate::outline::{indexed_text, make_batch};
+use crate::outline::{ReadText, indexed_text, make_batch};
 
 /// Documents whose facts become durable together.
 const BATCH: usize = 256;
@@ -21,7 +20,7 @@ pub fn facts_of(path: &str, text: &str) -> Option<FileFacts> {
 
 /// Makes the facts that are missing, and counts them. What changes meanwhile is left to the next pass.
 pub fn facts_all(
-    guard: &Guard,
+    read: &ReadText<'_>,
     index: &Index,
     threads: usize,
     cancel: &AtomicBool,
@@ -39,7 +38,7 @@ pub fn facts_all(
         let Some(last) = batch.last() else { break };
         after = last.doc_id;
         let facts = make_batch(&batch, threads, cancel, |document| {
-            facts_of(&document.path, &indexed_text(guard, document)?)
+            facts_of(&document.path, &indexed_text(read, document)?)
         });
         if cancel.load(Ordering::Relaxed) {
             return Err(IngestError::Cancelled);

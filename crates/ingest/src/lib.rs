@@ -39,14 +39,14 @@ pub use documents::{
 pub use embed::{EmbedReport, embed_pending};
 pub use facts::{facts_all, facts_of};
 pub use kept::{Annotation, KeptPage, KeptTexts};
-pub use outline::{extensions, languages, outline_all, structure, summary};
+pub use outline::{ReadText, extensions, languages, outline_all, structure, summary};
 pub use recognize::{
     DocumentDesk, LoadedDocument, ReadEvent, ReadReport, TranscribeWish, Turns, recognize_pending,
     transcribe, transcribe_pending,
 };
 pub use represent::lacking;
 pub use rules::IngestRules;
-pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished, is_current};
+pub use scan::{Ingest, IngestError, IngestEvent, IngestOptions, has_finished, is_current, set_finished};
 pub use source::DocumentSource;
 pub use text::{FileText, Unshown, read_text};
 pub use text_pages::TextPages;

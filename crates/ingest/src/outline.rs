@@ -11,10 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use index::{Index, Unoutlined};
 use lang::{Language, OutlineLimits, ParsedSource};
 use model::{ContentHash, Definition, DocId, Outline, RelPath, Uses};
-use policy::Guard;
 
 use crate::IngestError;
-use crate::text::read_text;
+use crate::text::{FileText, Unshown};
 
 /// Documents whose outlines become durable together.
 const BATCH: usize = 256;
@@ -67,9 +66,12 @@ pub fn summary(parsed: &ParsedSource) -> Outline {
     Outline { definitions, uses }
 }
 
+/// Gives the text of a file that has at most so many bytes.
+pub type ReadText<'a> = dyn Fn(&RelPath, u64) -> Result<FileText, Unshown> + Sync + 'a;
+
 /// Makes the outlines that are missing. What changes meanwhile is left to the next pass.
 pub fn outline_all(
-    guard: &Guard,
+    read: &ReadText<'_>,
     index: &Index,
     threads: usize,
     cancel: &AtomicBool,
@@ -85,7 +87,7 @@ pub fn outline_all(
         let batch = index.unoutlined(after, BATCH)?;
         let Some(last) = batch.last() else { break };
         after = last.doc_id;
-        let outlines = make_batch(&batch, threads, cancel, |document| outline_of(guard, document));
+        let outlines = make_batch(&batch, threads, cancel, |document| outline_of(read, document));
         if cancel.load(Ordering::Relaxed) {
             return Err(IngestError::Cancelled);
         }
@@ -130,15 +132,14 @@ pub(crate) fn make_batch<T: Send>(
     done
 }
 
-fn outline_of(guard: &Guard, document: &Unoutlined) -> Option<Outline> {
-    let text = indexed_text(guard, document)?;
+fn outline_of(read: &ReadText<'_>, document: &Unoutlined) -> Option<Outline> {
+    let text = indexed_text(read, document)?;
     structure(&document.path, &text).as_ref().map(summary)
 }
 
 /// The text of a file, if it is the one that is indexed: another will be looked at when that one is.
-pub(crate) fn indexed_text(guard: &Guard, document: &Unoutlined) -> Option<String> {
+pub(crate) fn indexed_text(read: &ReadText<'_>, document: &Unoutlined) -> Option<String> {
     let path = RelPath::from_walk(&document.path).ok()?;
-    let mut file = guard.open(&path).ok()?;
-    let read = read_text(guard, &path, &mut file, OutlineLimits::default().max_bytes as u64).ok()?;
+    let read = read(&path, OutlineLimits::default().max_bytes as u64).ok()?;
     (read.content_hash == document.content_hash).then_some(read.text)
 }

@@ -34,6 +34,14 @@ pub fn has_finished(index: &Index) -> Result<bool, IndexError> {
     Ok(index.setting(RULES_SETTING)?.is_some())
 }
 
+/// Notes that an index holds all there is, under rules that are not those of a scan: those of `origin`.
+pub fn set_finished(index: &Index, origin: &str) -> Result<(), IndexError> {
+    if index.setting(RULES_SETTING)?.as_deref() == Some(origin) {
+        return Ok(());
+    }
+    index.set_setting(RULES_SETTING, origin)
+}
+
 #[derive(Debug, Clone)]
 pub struct IngestOptions {
     pub rules: IngestRules,
@@ -75,6 +83,9 @@ pub enum IngestError {
     Thread(#[from] std::io::Error),
     #[error("indexing was stopped")]
     Cancelled,
+    /// The store of a published project, or this process's copy of it.
+    #[error("{0}")]
+    Store(Failure),
 }
 
 impl IngestError {
@@ -85,6 +96,7 @@ impl IngestError {
                 ErrorCode::RootInaccessible
             }
             IngestError::Thread(_) => ErrorCode::IngestFailed,
+            IngestError::Store(failure) => failure.code,
             IngestError::Walk(WalkError::Cancelled) | IngestError::Cancelled => ErrorCode::Cancelled,
         }
     }

@@ -4,6 +4,7 @@
 //! functions and not queries because a walk visits each node once and needs no compilation when a process starts.
 //! No function here fails: broken, hostile and enormous sources give what could be read and a [`Shortfall`].
 
+mod colour;
 mod facts;
 mod language;
 mod languages;
@@ -17,6 +18,7 @@ mod text;
 mod visit;
 mod walk;
 
+pub use colour::{COLOURS, ColouredPiece, MAX_COLOURED_BYTES, colour};
 pub use facts::{FACT_RULES, facts};
 pub use language::Language;
 pub use limits::OutlineLimits;

@@ -116,17 +116,31 @@ fn minified(source: &str) -> Option<usize> {
     (line > LINE).then_some(line)
 }
 
+/// Whether lines are longer than people write.
+pub(crate) fn is_minified(source: &str) -> bool {
+    minified(source).is_some()
+}
+
+/// Whether brackets are nested deeper than any grammar should be asked to read.
+pub(crate) fn is_too_nested(language: Language, source: &str) -> bool {
+    nesting(source) > OutlineLimits::default().max_nesting || (language.adapter().too_nested)(source)
+}
+
 fn parse_with_stack(
     language: Language,
     text: &Text<'_>,
     limits: &OutlineLimits,
     facts: Option<&mut Gathered>,
 ) -> ParsedSource {
-    if text.source.len() <= SMALL {
-        return parse_here(language, text, limits, facts);
+    with_stack(text.source.len(), || parse_here(language, text, limits, facts))
+}
+
+/// Runs a parser over so many bytes with the stack that it may need.
+pub(crate) fn with_stack<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    if bytes <= SMALL {
+        return work();
     }
-    let stack = 2 * 1024 * 1024 + text.source.len() * STACK_PER_BYTE;
-    stacker::grow(stack, || parse_here(language, text, limits, facts))
+    stacker::grow(2 * 1024 * 1024 + bytes * STACK_PER_BYTE, work)
 }
 
 /// The parser frees its own stack by recursion, 112 bytes for each token not yet understood, which hostile input

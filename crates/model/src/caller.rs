@@ -16,7 +16,13 @@ pub struct Caller {
     pub address: Option<IpAddr>,
     /// Whose files of the store it sees; `None` sees none.
     pub tenant: Option<TenantId>,
+    /// The caller's own key for services that are called in its name; only where the operator configured such services.
+    pub provider_key: Option<ProviderKey>,
 }
+
+/// A key for a service, on its way from the caller to the request that carries it. It prints as `****`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ProviderKey(Arc<str>);
 
 /// The door through which a call came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,15 +40,21 @@ pub struct Identity(Arc<str>);
 
 impl Caller {
     pub fn cli() -> Caller {
-        Caller { via: Via::Cli, identity: None, address: None, tenant: None }
+        Caller { via: Via::Cli, identity: None, address: None, tenant: None, provider_key: None }
     }
 
     pub fn stdio() -> Caller {
-        Caller { via: Via::Stdio, identity: None, address: None, tenant: None }
+        Caller { via: Via::Stdio, identity: None, address: None, tenant: None, provider_key: None }
     }
 
     pub fn http(identity: Identity, address: IpAddr) -> Caller {
-        Caller { via: Via::Http, identity: Some(identity), address: Some(address), tenant: None }
+        Caller {
+            via: Via::Http,
+            identity: Some(identity),
+            address: Some(address),
+            tenant: None,
+            provider_key: None,
+        }
     }
 
     /// The same caller, to whom this tenant's files of the store belong.
@@ -51,9 +63,15 @@ impl Caller {
         Caller { tenant, ..self }
     }
 
+    /// The same caller, with a key for services that are called in its name.
+    #[must_use]
+    pub fn with_provider_key(self, provider_key: Option<ProviderKey>) -> Caller {
+        Caller { provider_key, ..self }
+    }
+
     /// An HTTP client of which the server in front told nothing.
     pub fn unknown() -> Caller {
-        Caller { via: Via::Http, identity: None, address: None, tenant: None }
+        Caller { via: Via::Http, identity: None, address: None, tenant: None, provider_key: None }
     }
 }
 
@@ -69,6 +87,23 @@ impl fmt::Display for Caller {
             Some(address) => write!(f, "{address}"),
             None => f.write_str("unknown"),
         }
+    }
+}
+
+impl ProviderKey {
+    pub fn new(key: impl Into<Arc<str>>) -> ProviderKey {
+        ProviderKey(key.into())
+    }
+
+    /// The key itself, for the one request that carries it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ProviderKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("****")
     }
 }
 
@@ -99,5 +134,7 @@ mod tests {
         let address = "127.0.0.1".parse().unwrap();
         assert_eq!(Caller::http(Identity::new("bearer"), address).to_string(), "http:bearer@127.0.0.1");
         assert_eq!(Caller::unknown().to_string(), "http:unknown@unknown");
+        let keyed = Caller::unknown().with_provider_key(Some(ProviderKey::new("sk-secret")));
+        assert!(!format!("{keyed} {keyed:?}").contains("sk-secret"));
     }
 }

@@ -36,7 +36,7 @@ pub mod symbol;
 pub mod tenant;
 pub mod unread;
 
-pub use caller::{Caller, Identity, Via};
+pub use caller::{Caller, Identity, ProviderKey, Via};
 pub use chunk::{Chunk, IndexKind};
 pub use citation::Citation;
 pub use clock::WallClock;

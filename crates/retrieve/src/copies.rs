@@ -1,4 +1,4 @@
-//! Lowers what repeats: further chunks of a file, and files whose best passage another file has already said.
+//! Ranks repetitions lower: further chunks of the same file, and files whose best passage is nearly a copy of one above them.
 
 use std::collections::{HashMap, HashSet};
 

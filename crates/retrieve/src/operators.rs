@@ -1,7 +1,7 @@
 //! What a query says about where to look: `ext:rs`, `path:src/net`, `lang:python`, `-word`.
 //!
-//! Only what is certainly meant so is taken: a known operator with a value, a known language, a `-word` behind
-//! other words. Everything else stays part of the question.
+//! Only unmistakable operators count: a known operator with a value, a known language, a `-word` after other words.
+//! Anything ambiguous is treated as a search word.
 
 use model::filter::{Field, Test};
 use model::{Filter, filetype};

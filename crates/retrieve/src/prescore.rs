@@ -1,7 +1,7 @@
-//! What words, vectors and names say of the candidates of one index, before any text is read.
+//! Scores the candidates of one index by words, vectors and names, before any text is read.
 //!
-//! Reading a text costs more than all the arithmetic on it, so only those candidates are read that can still be
-//! among the first: the [`shortlist`].
+//! Reading a text costs more than all the arithmetic on it, so only candidates that can still end up among the first are read:
+//! the [`shortlist`].
 
 use std::collections::HashMap;
 

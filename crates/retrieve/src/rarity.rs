@@ -1,4 +1,4 @@
-//! How much a word tells by being rare.
+//! How much weight a word gets for being rare.
 
 /// The weight of a word that `holders` of `all` texts hold: the logarithm of the odds against it, as in BM25. The lexical
 /// index computes the same in double precision.

@@ -1,8 +1,8 @@
 //! Orders the best passages again, by a model that reads each of them beside the question.
 //!
-//! Always the same number of passages is judged, however many are wanted, so that the hits for `k` stay the first of those
-//! for more. The places keep their scores and only the passages change places: scores go on falling, and whatever is not
-//! judged stays behind what is.
+//! The model always judges the same number of passages, so the first `k` hits do not change when a caller asks for more.
+//! Judged passages swap places and each place keeps its score: scores still fall from first to last, and passages that
+//! were not judged stay behind those that were.
 
 use std::fmt;
 use std::sync::Arc;

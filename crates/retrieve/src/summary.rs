@@ -1,4 +1,4 @@
-//! A summary of results without a model: of each file the words that answer the question best, in a fixed order.
+//! A summary of results without a model: the passage of each file that answers the question best, in a fixed order.
 
 use std::collections::HashSet;
 

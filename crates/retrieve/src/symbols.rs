@@ -1,4 +1,4 @@
-//! Names of declarations as people ask for them, and what an outline or a text says of one: pure rules, no file.
+//! Matches the names that people ask for with declarations in outlines and texts. Pure rules: no file is read here.
 
 use std::collections::HashMap;
 

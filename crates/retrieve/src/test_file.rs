@@ -1,6 +1,6 @@
 //! Which files are tests: the one definition, for ranking and for bundles.
 //!
-//! By their path alone. A folder or a file counts where its name says so as tests are named in some language: `tests/`,
+//! Decided by the path alone. A folder or a file counts if its name follows the test naming of some language: `tests/`,
 //! `_tests/`, `test_x.py`, `x_test.go`, `x.spec.ts`, `AlphaTest.java`, `TestAlpha.java`, `alpha_spec.rb`. Words that only
 //! contain the letters (`contest.py`, `latest.rs`, `testament.py`, `Attest.java`) do not count.
 

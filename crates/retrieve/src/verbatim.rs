@@ -1,7 +1,7 @@
-//! What of a query occurs in a text word for word: quoted phrases, numbers such as `CVE-2025-31337`, pasted messages.
+//! Parts of a query that must occur in a text word for word: quoted phrases, numbers such as `CVE-2025-31337`, pasted messages.
 //!
-//! Words are compared, whatever is between them: a message that a source breaks over two strings is still the
-//! message.
+//! Only words are compared and the characters between them are ignored, so a message matches even if the source code splits
+//! it over two strings.
 
 use std::collections::HashMap;
 

@@ -8,6 +8,7 @@
 
 pub mod build;
 mod client;
+mod databases;
 mod embedder;
 mod folder;
 mod hanging;
@@ -29,6 +30,7 @@ pub mod store;
 mod tree;
 
 pub use client::{Client, Era, LEGACY, MODERN, Reply, ToolReply, initialize_params, modern_meta};
+pub use databases::{Database, HeldTransaction, Postgres, Redis};
 pub use embedder::{NoMeaning, Request as EmbedRequest, ScriptedEmbedder, Step, rate_limited};
 pub use folder::Folder;
 pub use hanging::HangingFiles;

@@ -246,6 +246,12 @@ impl Server {
 }
 
 impl HttpClient {
+    /// The same client with another credential, or none.
+    pub fn bearing(mut self, token: Option<&str>) -> HttpClient {
+        self.token = token.map(str::to_owned);
+        self
+    }
+
     /// The handshake and the notification that ends it. Returns the handshake's reply.
     pub fn initialize(&mut self, version: &str) -> Reply {
         let request = self.envelope(&message(Era::Legacy, 1, "initialize", initialize_params(version)));

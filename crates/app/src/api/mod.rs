@@ -7,10 +7,12 @@ mod serve;
 
 use std::sync::Arc;
 
+pub(crate) use answer::call_json;
 use contracts::Registry;
 use dir2mcp_http::{Refusal, Route, RouteLimits, WaitsForTurn, Wording};
 use engine::TenantFiles;
 use serde_json::json;
+pub(crate) use serve::call_time;
 
 /// Where the operations are.
 const API_PATH: &str = "/api/files";

@@ -7,10 +7,10 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use contracts::{CallContext, CallRefused, Registry, ToolResult};
 use dir2mcp_http::Refusal;
-use engine::{Call, CallFilter, Deadline, StoreTime, TenantFiles};
+use engine::{Call, CallFilter, Deadline, MutationGuard, MutationKey, StoreTime, TenantFiles, WriteIntent};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method};
-use model::{Caller, ErrorCode, Failure};
+use model::{Caller, ContentHash, ErrorCode, Failure};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -56,10 +56,17 @@ impl ApiState {
         match operation.body {
             ApiBody::None => {}
             ApiBody::Text => {
-                let text =
-                    String::from_utf8(read(body).await?).map_err(|_| refused("the body must be UTF-8"))?;
-                arguments.insert("content".into(), text.into());
                 arguments.entry("mode").or_insert_with(|| "TRUNCATE".into());
+                match String::from_utf8(read(body).await?) {
+                    Ok(text) => {
+                        arguments.insert("content".into(), text.into());
+                    }
+                    Err(bytes) => {
+                        conditions(&parts.headers, &mut arguments)?;
+                        let answer = self.write_bytes(&arguments, bytes.into_bytes(), caller).await?;
+                        return Ok(answer::json_answer(&answer));
+                    }
+                }
             }
             ApiBody::Json => match serde_json::from_slice(&read(body).await?) {
                 Ok(Value::Object(given)) => arguments.extend(given),
@@ -93,6 +100,40 @@ impl ApiState {
             }
         };
         Ok(answered)
+    }
+
+    /// What `file_write` does, for bytes that are no text and that no tool could be given.
+    async fn write_bytes(
+        &self,
+        arguments: &Map<String, Value>,
+        content: Vec<u8>,
+        caller: Caller,
+    ) -> Result<Value, Failure> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let (project, path) = (text("project").unwrap_or_default(), text("path").unwrap_or_default());
+        let expected = match text("expected_hash").map(ContentHash::from_hex) {
+            Some(None) => return Err(Failure::new(ErrorCode::PreconditionFailed, "the file is another one")),
+            Some(expected) => expected,
+            None => None,
+        };
+        let must_be_new = arguments.get("must_be_new").and_then(Value::as_bool).unwrap_or_default();
+        let guard = MutationGuard {
+            expected,
+            must_be_new,
+            key: text("idempotency_key").map(|key| MutationKey(key.to_owned())),
+        };
+        let mode = text("mode").map(str::to_owned);
+        let offset = arguments.get("offset").and_then(Value::as_i64).unwrap_or(0);
+        let call = Call { tool: "file_write", ..direct(caller) };
+        let parameters = Value::Object(arguments.clone());
+        let intent = WriteIntent { content, mode, offset, guard };
+        let writing = self.files.write(&call, project, path, intent);
+        let written = self.files.entered(&call, &parameters, writing).await?;
+        Ok(json!({
+            "bytes_written": written.bytes_written,
+            "size": written.size,
+            "content_hash": written.content_hash.to_hex(),
+        }))
     }
 
     async fn call(

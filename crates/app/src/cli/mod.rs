@@ -8,13 +8,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use asking::{AskArgs, AskMode, BundleArgs, OutlineArgs, SearchArgs};
 
+use crate::commands::calls::CallsArgs;
 use crate::commands::clean::CleanArgs;
 use crate::commands::completions::{CompletionsArgs, ManArgs};
 pub(crate) use crate::commands::connect::ConnectArgs;
+use crate::commands::console::ConsoleArgs;
 use crate::commands::costs::CostsArgs;
 use crate::commands::extras::ExtrasArgs;
 use crate::commands::keys::KeysCommand;
 use crate::commands::open::OpenArgs;
+use crate::commands::publish::PublishArgs;
+use crate::commands::store::StoreCommand;
 use crate::print::style::ColorChoice;
 
 const EXAMPLES: &str = "\
@@ -132,9 +136,40 @@ Examples:
   dir2mcp extras add ocr --from rapidocr-3.10.0-py3-none-any.whl
                                       Use a package file that was fetched on another machine")]
     Extras(ExtrasArgs),
+    /// Publish the directory as a project of the file store, for servers that have no folder
+    #[command(after_help = "\
+Examples:
+  dir2mcp publish --project handbook  Send what changed since the last time; then, anywhere on this store:
+  dir2mcp up --project handbook       Answer from what was published
+  dir2mcp publish --project handbook --to postgres://publisher@db.internal/files
+                                      Publish to a PostgreSQL server that a team shares")]
+    Publish(PublishArgs),
+    /// Open the web page of the running server, signed in, at a file if one is named
+    #[command(after_help = "\
+Examples:
+  dir2mcp console                     Open the page; its address is printed, too
+  dir2mcp console src/lease.rs:10     At a line of a file
+  dir2mcp console --print             Print the address only")]
+    Console(ConsoleArgs),
     /// Make, list and revoke keys of the file store
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Show the calls of the file store's tools, without the contents of files
+    #[command(after_help = "\
+Examples:
+  dir2mcp calls --tool file_write --failed
+  dir2mcp calls --key ci --from 2026-01-31T08:00:00Z --limit 20")]
+    Calls(CallsArgs),
+    /// Check, mend, back up and restore the file store
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  dir2mcp store check --repair        Mend what follows from the files
+  dir2mcp store backup store.jsonl    Copy all files while servers run
+  dir2mcp store restore store.jsonl   Fill an empty store, on either backend"
+    )]
+    Store(StoreCommand),
     /// Show what services were used for: calls, pages, minutes and tokens by day and model
     Costs(CostsArgs),
     /// Answer a question from the directory, with citations
@@ -260,6 +295,9 @@ pub(crate) struct UpArgs {
     /// How tool names are listed: dotted, or underscore for clients that refuse dots [default: dotted]
     #[arg(long, value_name = "SPELLING")]
     pub tool_names: Option<String>,
+    /// Whether the web page is served: auto, on or off [default: auto, on unless others could listen in]
+    #[arg(long, value_name = "WHEN")]
+    pub console: Option<String>,
     /// Refuse every tool that could write
     #[arg(long)]
     pub read_only: bool,
@@ -313,7 +351,21 @@ pub(crate) struct UpArgs {
     )]
     pub x402_tools_call_enabled: Option<bool>,
     #[command(flatten)]
+    pub published: ProjectArgs,
+    #[command(flatten)]
     pub repo: RepoArgs,
+}
+
+/// What to serve instead of a directory.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Published project")]
+pub(crate) struct ProjectArgs {
+    /// Serve this published project of the file store, without its directory
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Name of the key whose project it is [default: files.stdio_key, else what callers share]
+    #[arg(long, value_name = "NAME", requires = "project")]
+    pub key: Option<String>,
 }
 
 /// What the repository tools may show; over `repo_mcp.toml` and the config file.
@@ -363,6 +415,8 @@ pub(crate) struct StdioArgs {
     /// How tool names are listed: dotted, or underscore for clients that refuse dots [default: dotted]
     #[arg(long, value_name = "SPELLING")]
     pub tool_names: Option<String>,
+    #[command(flatten)]
+    pub published: ProjectArgs,
     #[command(flatten)]
     pub repo: RepoArgs,
 }

@@ -50,7 +50,7 @@ pub(crate) fn bring_up_to_date(
         EngineEvent::Progress(progress) => events.progress(&progress),
         EngineEvent::FileError { path, message } => events.file_error(&path, &message),
         EngineEvent::Warning(message) => events.warn(&services::with_remedy(&message)),
-        EngineEvent::BecameWriter | EngineEvent::Fatal { .. } => {}
+        EngineEvent::Settled(_) | EngineEvent::BecameWriter | EngineEvent::Fatal { .. } => {}
     });
     engine.index_now(mode, sink).map_err(|error: IngestError| match error {
         IngestError::Walk(_) => Exit::new(ExitCode::RootInaccessible, "ROOT_INACCESSIBLE", error.to_string())

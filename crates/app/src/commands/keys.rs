@@ -34,7 +34,7 @@ const MOST_NAME_BYTES: usize = 64;
 pub(crate) fn run(loaded: &Loaded, command: &KeysCommand) -> Result<(), Exit> {
     let settings = &loaded.settings;
     wire::claim_state(settings)?;
-    let door = FilesDoor::new(settings)
+    let door = FilesDoor::for_commands(settings)
         .ok_or_else(|| Exit::config("the file store is switched off (files.enabled)"))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {

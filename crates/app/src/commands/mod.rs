@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod ask;
+pub(crate) mod calls;
 mod child;
 pub(crate) mod clean;
 pub(crate) mod completions;
@@ -8,6 +9,7 @@ pub(crate) mod config_init;
 pub(crate) mod config_print;
 mod confirm;
 pub(crate) mod connect;
+pub(crate) mod console;
 pub(crate) mod costs;
 pub(crate) mod doctor;
 pub(crate) mod extras;
@@ -16,6 +18,7 @@ pub(crate) mod keys;
 pub(crate) mod large_folder;
 mod model_questions;
 pub(crate) mod open;
+pub(crate) mod publish;
 pub(crate) mod read_documents;
 pub(crate) mod repo;
 pub(crate) mod roots;
@@ -23,6 +26,7 @@ pub(crate) mod run_model;
 pub(crate) mod search;
 pub(crate) mod status;
 pub(crate) mod stdio;
+pub(crate) mod store;
 mod tools;
 pub(crate) mod trust;
 pub(crate) mod up;

@@ -121,7 +121,8 @@ fn list(loaded: &Loaded, args: &StatusArgs) -> Result<Vec<ListedFile>, Exit> {
         }
     }
     if args.skipped {
-        files.retain(|file| file.status != DocStatus::Ok);
+        // A file that can be searched but for some of its pages has a reason too.
+        files.retain(|file| file.status != DocStatus::Ok || file.reason.is_some());
     }
     Ok(files)
 }

@@ -8,6 +8,7 @@ use mcp::CallerSource;
 use model::{ErrorCode, IndexMode};
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::ProjectArgs;
 use crate::config::{Loaded, Settings};
 use crate::exit::Exit;
 use crate::signals::StopSignals;
@@ -17,7 +18,7 @@ use crate::{memory, print, wire};
 /// its holds the other end open.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> {
     memory::prepare();
     let settings = &loaded.settings;
     let quiet = settings.output.quiet;
@@ -28,12 +29,12 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         }
     };
     loaded.warnings.iter().for_each(|warning| warn(warning));
-    if settings.workspace.is_missing {
+    if settings.workspace.is_missing && published.project.is_none() {
         return serve_without_roots(settings);
     }
     wire::claim_state(settings)?;
-    policy::confine(&wire::confinement(loaded));
-    let workspace = wire::open_roots(loaded)?;
+    policy::confine(&wire::confinement(loaded, published));
+    let workspace = wire::open_served(loaded, published, &warn)?;
     for (path, why) in workspace.away() {
         warn(&format!("the root {} is not served: {why}", path.display()));
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
                 // The index is what it was; the client can still search it.
                 EngineEvent::Fatal { code, message } => warn(&format!("indexing ended: {code}: {message}")),
                 EngineEvent::Progress(progress) if !progress.running => memory::give_back(),
-                EngineEvent::Progress(_) | EngineEvent::BecameWriter => {}
+                EngineEvent::Progress(_) | EngineEvent::Settled(_) | EngineEvent::BecameWriter => {}
             }),
         );
         let files = wire::FilesDoor::new(settings);

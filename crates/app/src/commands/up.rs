@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::ProjectArgs;
 use crate::config::{Loaded, render};
 use crate::exit::{Exit, ExitCode};
 use crate::memory;
@@ -24,7 +25,7 @@ use crate::wire;
 
 const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
+pub(crate) fn run(loaded: &Loaded, published: &ProjectArgs) -> Result<(), Exit> {
     let settings = &loaded.settings;
     memory::prepare();
     memory::raise_open_files();
@@ -46,8 +47,8 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
     // Looking up a name reads files of the system, which the confined process cannot.
     let addresses = dir2mcp_http::resolve(&settings.server.listen.to_string())?;
     // Before the first thread: a thread that already runs would stay free.
-    let confined = policy::confine(&wire::confinement(loaded));
-    let workspace = wire::open_roots(loaded)?;
+    let confined = policy::confine(&wire::confinement(loaded, published));
+    let workspace = wire::open_served(loaded, published, &|message| reporter.warn(message))?;
     let engine = Arc::clone(&workspace.engines()[0]);
     // A config file that came with a folder may name them; the user who starts the server should see what it serves.
     if workspace.engines().len() > 1 {
@@ -66,9 +67,16 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         .build()?;
     let served: Result<(), Exit> = runtime.block_on(async {
         let mut signals = StopSignals::listen()?;
+        if let Some(files) = &files {
+            files.start(settings).await?;
+        }
         let bound = dir2mcp_http::bind(wire::http_config(settings, &workspace, files.as_ref(), &token, addresses)?).await?;
-        let site = wire::site(settings, &workspace, files.as_ref(), bound.shutdown())?;
         let connection = ConnectionNote::new(&settings.server, bound.local_addr(), token.source.clone());
+        let console = wire::ConsoleDoor::new(loaded, &workspace, &token, &connection);
+        let live = console.as_ref().map(|console| Arc::clone(&console.live));
+        let code = console.as_ref().filter(|_| token.secret.is_some());
+        let code = code.and_then(|console| console.codes.issue(console::PRINTED_LIFE));
+        let site = wire::site(settings, &workspace, files.as_ref(), console, bound.shutdown())?;
         connection.write(&settings.state_dir, Timestamp::now()).map_err(|error| state_exit(loaded, &error))?;
 
         let stop = CancellationToken::new();
@@ -89,6 +97,9 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         }));
         reporter.services(loaded);
         reporter.connection(&connection);
+        if let Some(address) = &connection.console {
+            reporter.console(address, code.as_deref());
+        }
         reporter.next_step("Next: run `dir2mcp connect` in another terminal to connect a client (Ctrl+C stops the server).");
         if let Some(holder) = held_by {
             reporter.warn(&format!(
@@ -101,6 +112,9 @@ pub(crate) fn run(loaded: &Loaded) -> Result<(), Exit> {
         workspace.start(
             mode,
             Arc::new(move |event| {
+                if let Some(live) = &live {
+                    live.engine_event(&event);
+                }
                 if let Some(exit) = tell(&events, event) {
                     // Nobody receives once the server is stopping.
                     let _ = fatal_in.send(exit);
@@ -140,6 +154,8 @@ fn tell(reporter: &Reporter, event: EngineEvent) -> Option<Exit> {
                 memory::give_back();
             }
         }
+        // Who started the server is told of whole passes; the web page of each change.
+        EngineEvent::Settled(_) => {}
         EngineEvent::FileError { path, message } => reporter.file_error(&path, &message),
         EngineEvent::Warning(message) => reporter.warn(&services::with_remedy(&message)),
         EngineEvent::BecameWriter => reporter.event(Level::Info, "became_writer", json!({})),

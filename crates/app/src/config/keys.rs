@@ -112,6 +112,7 @@ pub(crate) const OTHER_ENV: &[&str] = &[
     "DIR2MCP_CONFIG",
     "DIR2MCP_STATE_DIR",
     "DIR2MCP_AUTH_TOKEN",
+    "DIR2MCP_CONSOLE_DIR",
     "DIR2MCP_VERSION",
     "DIR2MCP_X402_FACILITATOR_TOKEN",
 ];
@@ -378,6 +379,9 @@ keys! {
     ServerTlsKeyFile "server.tls.key_file": Path, Preset::Text(""), Change, flag "--tls-key";
     /// Accept other machines: listen on 0.0.0.0 and require a token.
     ServerPublic "server.public": Bool, Preset::Bool(false), True, flag "--public";
+    /// The web page of this server: on, off, or auto: on where only this machine reaches it, or where TLS protects it.
+    ServerConsole "server.console": Choice(&["auto", "on", "off"]), Preset::Text("auto"),
+        Ranked(&[&["off"], &["auto"], &["on"]]), flag "--console";
     /// Refuse every tool that could write.
     ServerReadOnly "server.read_only": Bool, Preset::Bool(false), False, flag "--read-only";
     /// Sets of tools served at the MCP endpoint: dir2mcp, repo, files, smart.
@@ -464,6 +468,8 @@ keys! {
     FilesPostgresReadUrl "files.postgres.read_url": Secret, Preset::Empty, Change;
     /// Schemas that tenants are spread over.
     FilesPostgresBuckets "files.postgres.buckets": Int { min: 1, max: 4096 }, Preset::Int(1), Change;
+    /// Connections that this server keeps to PostgreSQL, at most; as many again to a replica.
+    FilesPostgresPoolSize "files.postgres.pool_size": Int { min: 2, max: 1000 }, Preset::Int(10), Larger;
     /// Address of the Redis server that keeps credentials for background work.
     FilesRedisUrl "files.redis.url": Secret, Preset::Empty, Change;
     /// Whose files a caller sees. single: all who may use the server share them. keys: each key of `dir2mcp keys add` has its
@@ -520,6 +526,13 @@ keys! {
     FilesSearchSemanticWeight "files.search.fallback.semantic_weight": Text, Preset::Text("0.65"), Change;
     /// Weight of words in the score, where nothing reranks.
     FilesSearchLexicalWeight "files.search.fallback.lexical_weight": Text, Preset::Text("0.35"), Change;
+    /// Address of a service that embeds files with the caller's key, such as https://api.openai.com/v1; empty embeds by the
+    /// built-in model.
+    FilesEmbeddingEndpoint "files.embedding.endpoint": Text, Preset::Text(""), Change;
+    /// Model of that service.
+    FilesEmbeddingModel "files.embedding.model": Text, Preset::Text("text-embedding-3-small"), Change;
+    /// Length of its vectors.
+    FilesEmbeddingDimensions "files.embedding.dimensions": Int { min: 1, max: 16_000 }, Preset::Int(1536), Change;
     /// Workers that index files in the background.
     FilesIndexWorkers "files.index.workers": Int { min: 1, max: 256 }, Preset::Int(2), Larger;
     /// Files that a worker takes at once.

@@ -95,6 +95,7 @@ pub(crate) fn up_flags(args: &UpArgs, cwd: &Path, problems: &mut Problems) -> La
     text(Key::ServerListen, args.listen.as_deref());
     text(Key::ServerMcpPath, args.mcp_path.as_deref());
     text(Key::ServerPublic, args.public.then_some("true"));
+    text(Key::ServerConsole, args.console.as_deref());
     text(Key::ServerReadOnly, args.read_only.then_some("true"));
     text(Key::ServerTools, args.tools.as_deref());
     text(Key::ServerToolNames, args.tool_names.as_deref());

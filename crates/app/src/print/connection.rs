@@ -35,6 +35,8 @@ pub(crate) struct ConnectionNote {
     pub token: TokenSource,
     /// The port was chosen by the user, so that it is the same after the next start.
     pub port_is_fixed: bool,
+    /// The address of the web page, where it is served.
+    pub console: Option<String>,
 }
 
 impl ConnectionNote {
@@ -46,8 +48,11 @@ impl ConnectionNote {
             let address = Listen { host, port: bound.port() };
             format!("{scheme}://{address}{}", server.mcp_path)
         });
+        let url = urls.next().unwrap_or_default();
+        let page = url.strip_suffix(&server.mcp_path).map(|origin| format!("{origin}/"));
         ConnectionNote {
-            url: urls.next().unwrap_or_default(),
+            console: page.filter(|_| server.console),
+            url,
             other_urls: urls.collect(),
             listens_on_all: Some(bound).filter(|bound| bound.ip().is_unspecified()),
             protocol_version: server.protocol_version.clone(),
@@ -77,6 +82,7 @@ impl ConnectionNote {
             "header_name": "MCP-Session-Id",
             "assigned_on_initialize": true,
         });
+        data["console"] = json!(self.console);
         data["server"] = json!({
             "pid": std::process::id(),
             "started": started.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
@@ -163,6 +169,9 @@ pub(crate) struct SavedConnection {
     pub token_source: String,
     pub token_file: Option<PathBuf>,
     pub token_env: Option<String>,
+    /// The address of the web page.
+    #[serde(default)]
+    pub console: Option<String>,
     pub server: Option<SavedServer>,
 }
 
@@ -244,6 +253,7 @@ mod tests {
             protocol_version: "2025-11-25".into(),
             token,
             port_is_fixed: true,
+            console: None,
         }
     }
 

@@ -101,6 +101,27 @@ impl Reporter {
         }
     }
 
+    /// Where the web page is, and a link that signs in once. The link is for people: a log that keeps events gets the address alone.
+    pub(crate) fn console(&self, address: &str, code: Option<&str>) {
+        match &self.form {
+            ReportForm::Quiet => {}
+            ReportForm::Json(events) => events.emit(Level::Info, "console", json!({ "url": address })),
+            ReportForm::Lines | ReportForm::Bar { .. } => {
+                let look = style::out();
+                let mut text = format!("{}\n", look.paint(Ink::Heading, "Web console:"));
+                text.push_str(&format!("  URL:     {}\n", look.paint(Ink::Path, &safe(address))));
+                if let Some(code) = code {
+                    let link = format!("{}#code={code}", safe(address));
+                    text.push_str(&format!(
+                        "  Sign in: {} (works once, for 10 minutes)\n",
+                        look.paint(Ink::Path, &link)
+                    ));
+                }
+                self.print(&format!("{text}\n"));
+            }
+        }
+    }
+
     /// What to do next, for people who start a server for the first time.
     pub(crate) fn next_step(&self, text: &str) {
         if matches!(self.form, ReportForm::Lines | ReportForm::Bar { .. }) {
@@ -182,6 +203,13 @@ impl Reporter {
     pub(crate) fn event(&self, level: Level, event: &str, data: Value) {
         if let ReportForm::Json(events) = &self.form {
             events.emit(level, event, data);
+        }
+    }
+
+    /// Something for people to read, where they do. `text` must be safe already.
+    pub(crate) fn line(&self, text: &str) {
+        if matches!(self.form, ReportForm::Lines | ReportForm::Bar { lines: true, .. }) {
+            self.print(text);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Puts the parts together: the only place that names concrete providers, stores and servers in one breath.
 
+mod console;
 mod machine;
 mod models;
+mod publication;
 mod store;
 
 use std::net::SocketAddr;
@@ -19,7 +21,7 @@ use dir2mcp_http::{
 use engine::state_dir::{self, StateDirError};
 use engine::{
     AnswerSettings, ChunkOptions, DocumentProcesses, DocumentReader, Engine, EngineConfig, EngineError,
-    FurtherRoot, InProcess, IngestRules, SystemClock, Workspace,
+    FurtherRoot, InProcess, IngestRules, PublishedProject, SystemClock, Workspace,
 };
 use mcp::streamable::{self, Endpoint, Streamable, StreamableConfig, Variant};
 use mcp::{CallerSource, McpOptions, McpServer};
@@ -28,6 +30,7 @@ use policy::{Confinement, PolicyConfig, Redactor, SecretPatterns};
 use providers::local::TableEmbedder;
 
 use crate::api;
+use crate::cli::ProjectArgs;
 use crate::config::settings;
 use crate::config::{Loaded, Settings, files};
 use crate::exit::Exit;
@@ -36,10 +39,12 @@ use crate::secrets::token::KeptToken;
 use crate::vitals::WorkspaceVitals;
 use crate::workspace::{self, FoundRoot, RootPlace};
 
+pub(crate) use console::{ConsoleDoor, sign_in_folder};
 pub(crate) use machine::{capabilities, extras};
 pub(crate) use models::{costs, local_provider, models_of, probe};
+pub(crate) use publication::{failed, project_feed};
 use store::StoredKeys;
-pub(crate) use store::{FilesDoor, tenant_of_key};
+pub(crate) use store::{FilesDoor, single_tenant, tenant_of_key};
 
 /// Whether the root holds files of this type that would be indexed.
 pub(crate) fn holds(settings: &Settings, doc_type: DocType) -> bool {
@@ -56,22 +61,34 @@ pub(crate) fn claim_state(settings: &Settings) -> Result<(), StateDirError> {
 /// Opens the engine that these settings describe.
 pub(crate) fn open_engine(loaded: &Loaded) -> Result<Arc<Engine>, Exit> {
     let providers = models::providers(loaded)?;
-    Ok(open(loaded, providers, &RootPlace::primary(&loaded.settings), false)?)
+    Ok(open(loaded, providers, &RootPlace::primary(&loaded.settings), false, None)?)
 }
 
 /// The same, for a look at what is there, which takes no provider.
 pub(crate) fn open_engine_for_reading(loaded: &Loaded) -> Result<Arc<Engine>, EngineError> {
     let providers = Providers::only(EmbeddingProvider::from(TableEmbedder));
-    open(loaded, providers, &RootPlace::primary(&loaded.settings), true)
+    open(loaded, providers, &RootPlace::primary(&loaded.settings), true, None)
+}
+
+/// Opens what a server serves: the roots of the workspace, or a published project instead of them.
+pub(crate) fn open_served(
+    loaded: &Loaded,
+    published: &ProjectArgs,
+    warn: &dyn Fn(&str),
+) -> Result<Arc<Workspace>, Exit> {
+    match published.project {
+        Some(_) => publication::open_project(loaded, published, warn),
+        None => open_roots(loaded),
+    }
 }
 
 /// Opens all roots of the workspace. A further one that cannot be opened is told of and left out.
 pub(crate) fn open_roots(loaded: &Loaded) -> Result<Arc<Workspace>, Exit> {
     let settings = &loaded.settings;
     let providers = models::providers(loaded)?;
-    let primary = open(loaded, providers.clone(), &RootPlace::primary(settings), false)?;
+    let primary = open(loaded, providers.clone(), &RootPlace::primary(settings), false, None)?;
     let further = workspace::further(settings).into_iter().map(|(path, found)| match found {
-        FoundRoot::Own(place) => match open(loaded, providers.clone(), &place, false) {
+        FoundRoot::Own(place) => match open(loaded, providers.clone(), &place, false, None) {
             Ok(engine) => FurtherRoot::Open { path, engine },
             Err(error) => FurtherRoot::Away { path, why: error.to_string() },
         },
@@ -87,12 +104,14 @@ fn open(
     providers: Providers,
     place: &RootPlace,
     read_only: bool,
+    published: Option<PublishedProject>,
 ) -> Result<Arc<Engine>, EngineError> {
     let settings = &loaded.settings;
     policy::set_read_deadline(settings.ingest.read_timeout);
     let config = EngineConfig {
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
+        published,
         rules: ingest_rules(settings, place),
         watch: settings.ingest.watch,
         threads: threads(settings.ingest.threads),
@@ -190,6 +209,7 @@ pub(crate) fn site(
     settings: &Settings,
     workspace: &Arc<Workspace>,
     files: Option<&FilesDoor>,
+    console: Option<ConsoleDoor>,
     shutdown: &Shutdown,
 ) -> Result<HttpSite, Exit> {
     let server = &settings.server;
@@ -222,6 +242,7 @@ pub(crate) fn site(
         .vitals(Arc::new(WorkspaceVitals {
             workspace: Arc::clone(workspace),
             costs: models::ledger_path(settings),
+            files: files.map(|door| Arc::clone(&door.files)),
         }))
         .wording(AS_JSON_RPC)
         .response_headers(streamable::RESPONSE_HEADERS)
@@ -241,6 +262,16 @@ pub(crate) fn site(
     if let Some(door) = files {
         let registry = Registry::new(&services, &[Contract::FILES], ToolNames::Dotted)?;
         let routes = api::files_routes(registry, Arc::clone(&door.files), store::route_limits(settings));
+        site = routes.into_iter().fold(site, HttpSite::route);
+    }
+    if let Some(door) = console {
+        // The page asks by the folder's own tools, also where others were chosen.
+        let own_path = format!("{path}/{}", Contract::DIR2MCP.as_str());
+        if !is_chosen(settings, Contract::DIR2MCP) {
+            site = site.route(mcp_route(settings, own_path, &[Contract::DIR2MCP], &endpoint)?);
+        }
+        let tools = Registry::new(&services, &[Contract::DIR2MCP], ToolNames::Dotted)?;
+        let routes = door.routes(settings, workspace, files, tools, &streamable);
         site = routes.into_iter().fold(site, HttpSite::route);
     }
     Ok(site.background(streamable.look_after_sessions()))
@@ -277,6 +308,11 @@ const AS_JSON_RPC: Wording = |Refusal { status, code, message, retryable, .. }| 
 /// How a URL asks for a spelling of the tools' names.
 const NAMES_BY_URL: &[(&str, ToolNames)] =
     &[("names=underscore", ToolNames::Underscore), ("names=dotted", ToolNames::Dotted)];
+
+/// Whether the common endpoint serves a contract.
+fn is_chosen(settings: &Settings, contract: Contract) -> bool {
+    settings.server.tools.iter().any(|name| Contract::parse(name) == Some(contract))
+}
 
 /// The contracts of `server.tools`.
 fn chosen(settings: &Settings, workspace: &Workspace) -> Vec<Contract> {
@@ -334,7 +370,7 @@ pub(crate) fn http_config(
         Some(secret) => Box::new(BearerTokens::one(SecretToken::new(secret.expose()))?),
         None => Box::new(Anonymous::default()),
     };
-    let auth = Arc::new(StoredKeys::new(own, settings.files.auth, files));
+    let auth = Arc::new(StoredKeys::new(own, &settings.files, files));
     Ok(HttpConfig {
         listen: server.listen.to_string(),
         addresses,
@@ -364,11 +400,16 @@ pub(crate) fn http_config(
 
 /// What the running server may touch: its root and its certificate to read, its state directory to write, and what its
 /// providers need. Nothing else is needed once the configuration and the keys are read.
-pub(crate) fn confinement(loaded: &Loaded) -> Confinement {
+pub(crate) fn confinement(loaded: &Loaded, published: &ProjectArgs) -> Confinement {
     let settings = &loaded.settings;
     let tls = settings.server.tls.iter().flat_map(|tls| [tls.cert_file.clone(), tls.key_file.clone()]);
     let mut confinement = Confinement {
-        read: workspace::folders(settings).chain(tls).collect(),
+        // A server of a published project has no folder, and may not read the one it was started in.
+        read: workspace::folders(settings)
+            .filter(|_| published.project.is_none())
+            .chain(tls)
+            .chain(console::assets_folder())
+            .collect(),
         write: vec![settings.state_dir.clone(), settings.repo.data_dir.clone()]
             .into_iter()
             .chain(store::folder(settings))
@@ -376,6 +417,7 @@ pub(crate) fn confinement(loaded: &Loaded) -> Confinement {
         run: programs(),
     };
     models::extend(&mut confinement, loaded);
+    store::extend(&mut confinement, loaded);
     confinement
 }
 

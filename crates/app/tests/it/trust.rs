@@ -218,6 +218,7 @@ fn samples(key: &Value) -> (Option<String>, Option<String>) {
         _ if key["key"] == "x402.route_policy.tools_call.price" => "'7'".into(),
         _ if key["key"] == "security.auth.token_env" => "OTHER_TOKEN".into(),
         "a list of texts" => "[other]".into(),
+        _ if expected.starts_with("a whole number") => (number.unwrap() + 1).to_string(),
         _ => match expected.strip_prefix("one of ") {
             Some(choices) => {
                 choices.split(", ").find(|choice| *choice != default.as_str().unwrap()).unwrap().into()
@@ -241,7 +242,10 @@ fn samples(key: &Value) -> (Option<String>, Option<String>) {
             let more = number.filter(|number| *number < limit).map(|number| (number + 1).to_string());
             (more, number.map(|number| (number - 1).to_string()))
         }
-        "true" => (Some("true".into()), Some("false".into())),
+        "true" => match default.as_bool() {
+            Some(true) => (None, Some("false".into())),
+            _ => (Some("true".into()), Some("false".into())),
+        },
         "false" => match default.as_bool() {
             Some(true) => (Some("false".into()), Some("true".into())),
             _ => (None, Some("false".into())),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use engine::{
-    Call, Engine, NewAnnotation, OpenRequest, OpenSelection, OpenedFile, TranscribeReport, TranscribeRequest,
+    Call, Engine, ListRequest, NewAnnotation, OpenRequest, OpenSelection, OpenedFile, TranscribeReport,
+    TranscribeRequest,
 };
-use model::{ErrorCode, Failure, Hit, IndexMode, ProviderErrorKind, Providers, RepType, Span};
-use testkit::build::drawn_pages;
+use model::{DocStatus, ErrorCode, Failure, Hit, IndexMode, ProviderErrorKind, Providers, RepType, Span};
+use testkit::build::{drawn_page, drawn_pages, pages};
 use testkit::{Folder, NoMeaning, ReadStep, ScriptedRecognizer, ScriptedTranscriber, picture, recording};
 
 use crate::world::{config, index, quiet, search};
@@ -324,4 +325,26 @@ async fn the_whole_text_of_a_document_by_its_places() {
     assert_eq!(notes.text(), "# Notes about herons\n");
     let gone = engine.document_text(&call, "note.md").await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::FileNotFound);
+}
+
+#[tokio::test]
+async fn a_pdf_that_is_read_but_for_some_pages_says_which() {
+    let folder = Folder::empty();
+    let (text, drawn) = ("BT /F 12 Tf 72 720 Td (The minutes of the harbour board) Tj ET", drawn_page());
+    folder.write("minutes.pdf", pages(&[text, &drawn, text, &drawn, &drawn]));
+    let reason = |engine: Engine| async move {
+        index(&engine);
+        let request = ListRequest { path_prefix: None, glob: None, limit: 10, offset: 0 };
+        let listed = engine.list_files(&Call::cli("test"), request).await.unwrap();
+        assert_eq!(listed.files[0].status, DocStatus::Ok);
+        listed.files[0].reason.clone()
+    };
+    let alone =
+        Engine::open(config(folder.path(), &folder.state()), Providers::only(NoMeaning.into())).unwrap();
+    let told = reason(alone).await.unwrap();
+    assert!(
+        told.starts_with("pages 2, 4-5 have no text yet; OCR reads such pages: `dir2mcp extras add ocr`"),
+        "{told}"
+    );
+    assert_eq!(reason(Readers::new().open(&folder)).await, None, "they were read meanwhile");
 }

@@ -8,6 +8,7 @@ mod credential;
 mod error;
 mod keys;
 mod memory;
+mod of_job;
 mod redis;
 mod sealed;
 mod subject;

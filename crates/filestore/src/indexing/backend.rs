@@ -26,8 +26,8 @@ pub trait IndexBackend: Send + Sync + 'static {
     /// The oldest jobs of a bucket that nobody holds: those that are due, and those whose lease ran out.
     fn claim<'a>(&'a self, bucket: u32, claim: &'a JobClaim) -> BackendFuture<'a, Vec<IndexJob>>;
 
-    /// Whether the lease is still held, and now until `until`.
-    fn extend(&self, lease: JobLease, until: StoreTime) -> BackendFuture<'_, bool>;
+    /// Whether the lease is still held, and from `now` until `until`. A backend with a clock of its own takes the difference.
+    fn extend(&self, lease: JobLease, now: StoreTime, until: StoreTime) -> BackendFuture<'_, bool>;
 
     fn latest<'a>(
         &'a self,

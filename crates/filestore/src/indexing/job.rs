@@ -57,6 +57,8 @@ pub struct JobClaim {
     pub worker: String,
     pub now: StoreTime,
     pub lease_until: StoreTime,
+    /// No job is due and no lease ends later than this: what is was written before the clock was set back, and counts as due.
+    pub horizon: StoreTime,
     pub batch: usize,
     /// A job whose workers vanished more often than this fails.
     pub retry_max: u32,

@@ -66,8 +66,8 @@ pub enum JobEnd {
 
 /// Told how each job ended, and when: what metrics are made of.
 pub trait IndexObserver: Send + Sync + 'static {
-    /// `waited` is the time since the job was written.
-    fn job_ended(&self, end: JobEnd, waited: Duration);
+    /// `waited` is the time since the job was written, `took` that since a worker began with its file.
+    fn job_ended(&self, end: JobEnd, waited: Duration, took: Duration);
 }
 
 /// All that a worker works with.
@@ -110,14 +110,20 @@ impl StoreIndexWorker {
             let (worker, mut written, stop) = (self.clone(), written.clone(), stop.clone());
             tokio::spawn(async move {
                 let mut turns = number as u64;
-                let mut has_writers = true;
+                let (mut has_writers, mut is_away) = (true, false);
                 while !stop.is_cancelled() {
                     turns += 1;
                     written.mark_unchanged();
                     let worked = match worker.run_once().await {
-                        Ok(jobs) => jobs > 0,
+                        Ok(jobs) => {
+                            is_away = false;
+                            jobs > 0
+                        }
                         Err(failure) => {
-                            tracing::warn!(%failure, "index jobs could not be claimed");
+                            // Once per outage, not twice a second.
+                            if !std::mem::replace(&mut is_away, true) {
+                                tracing::warn!(%failure, "index jobs could not be claimed; trying again");
+                            }
                             false
                         }
                     };
@@ -145,6 +151,11 @@ impl StoreIndexWorker {
         self.settings.poll.mul_f64(share)
     }
 
+    /// Neither a lease nor the pause before another attempt is longer.
+    fn longest_wait(&self) -> Duration {
+        self.settings.lease.max(self.settings.retry_backoff.saturating_mul(self.settings.retry_max.max(1)))
+    }
+
     /// One batch of each bucket. How many jobs that were.
     pub async fn run_once(&self) -> Result<usize, Failure> {
         let mut count = 0;
@@ -155,6 +166,7 @@ impl StoreIndexWorker {
                 worker: self.name.clone(),
                 now,
                 lease_until: later(now, self.settings.lease),
+                horizon: later(now, self.longest_wait().saturating_mul(2)),
                 batch: self.settings.batch_size.max(1),
                 retry_max: self.settings.retry_max,
             };
@@ -190,6 +202,7 @@ impl StoreIndexWorker {
     /// The jobs of one path, the newest last.
     async fn work(&self, jobs: Vec<IndexJob>) {
         let Some(newest) = jobs.last() else { return };
+        let begun = tokio::time::Instant::now();
         let end = match self.bring_up_to_date(newest).await {
             Ok(true) => JobEnd::Done,
             Ok(false) => JobEnd::Overtaken,
@@ -220,6 +233,7 @@ impl StoreIndexWorker {
                 observer.job_ended(
                     if at < done && end != JobEnd::Overtaken { JobEnd::Done } else { end },
                     waited,
+                    begun.elapsed(),
                 );
             }
         }
@@ -339,7 +353,8 @@ impl StoreIndexWorker {
         };
         for batch in missing.chunks(self.embedder.batch().max(1)) {
             self.faults.at(FaultPoint::BeforeExtend);
-            if !self.backend.extend(job.lease, later(self.now(), self.settings.lease)).await? {
+            let now = self.now();
+            if !self.backend.extend(job.lease, now, later(now, self.settings.lease)).await? {
                 return Ok(false);
             }
             self.faults.at(FaultPoint::AfterExtend);

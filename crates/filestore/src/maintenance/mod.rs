@@ -4,7 +4,6 @@
 //! repairs and copied rows through [`StoreMaintenance`].
 
 mod check;
-mod copy;
 mod dump;
 mod plan;
 mod report;
@@ -13,8 +12,7 @@ mod rows;
 use model::Failure;
 
 pub use check::{CheckOptions, check_store};
-pub use copy::{backup_sqlite, restore_sqlite};
-pub use dump::{DumpCounts, dump_store, load_dump};
+pub use dump::{DumpCounts, DumpRows, DumpWriter, check_dump};
 pub use plan::RepairAction;
 pub use report::{CheckReport, FoundProblems, ProblemKind, RowCounts};
 pub use rows::{ChunkRow, FileKey, FileRow, JobRow, LoadedRow, OrphanCounts, ProjectRow, VersionRow};
@@ -52,8 +50,8 @@ pub trait StoreMaintenance {
     /// Makes one repair, in a transaction of its own. How many rows changed.
     fn repair(&mut self, action: &RepairAction) -> Result<u64, Failure>;
 
-    /// Takes rows of a copy, all or none. Files get an index job each, as what is derived is not copied.
-    fn load(&mut self, rows: Vec<LoadedRow>) -> Result<(), Failure>;
+    /// Takes the rows of a copy into an empty store, all or none. Files get an index job each, as what is derived is not copied.
+    fn load(&mut self, rows: &mut dyn Iterator<Item = Result<LoadedRow, Failure>>) -> Result<(), Failure>;
 
     /// Whether nothing is stored: a copy is only brought back into an empty store.
     fn is_empty(&mut self) -> Result<bool, Failure>;

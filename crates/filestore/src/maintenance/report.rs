@@ -88,6 +88,26 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// Adds what was found elsewhere. Repairs belong to the place where they were found and are left out.
+    pub fn add(&mut self, other: &CheckReport) {
+        let (sum, rows) = (&mut self.rows, &other.rows);
+        sum.files += rows.files;
+        sum.deleted_files += rows.deleted_files;
+        sum.bytes += rows.bytes;
+        sum.chunks += rows.chunks;
+        sum.vectors += rows.vectors;
+        sum.open_jobs += rows.open_jobs;
+        sum.versions += rows.versions;
+        sum.projects += rows.projects;
+        sum.files_to_be_indexed += rows.files_to_be_indexed;
+        for (kind, found) in &other.problems {
+            let known = self.problems.entry(*kind).or_default();
+            known.count += found.count;
+            known.examples.extend(found.examples.iter().cloned());
+            known.examples.truncate(EXAMPLES);
+        }
+    }
+
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
     }

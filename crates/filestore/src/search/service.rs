@@ -8,13 +8,14 @@ use model::{ErrorCode, Failure, IndexKind, ProviderError, Reranker, TenantId, Wa
 use retrieve::Weights;
 use retrieve::parse::Parsed;
 
-use super::backend::{FoundChunk, SearchBackend, SearchScope};
+use super::backend::{FoundChunk, SearchBackend, SearchScope, UnindexedFile};
 use super::ranking::{RankedPlace, RankedQuestion, ScoredCandidate, rank_candidates};
 use super::words::{WordQuery, WordStatistics, query_tokens, weigh};
 use crate::entry::StoreTime;
 use crate::indexing::{
     ChunkBounds, ChunkEmbedder, ChunkWords, EmbedTask, ProviderSecret, chunks_of, kind_of_path,
 };
+use crate::path::StorePath;
 use crate::project::{ProjectName, ProjectScope};
 
 /// The keys `files.search.*`.
@@ -118,12 +119,18 @@ impl FileSearch {
         let query = &query[..query.floor_char_boundary(MAX_QUERY_BYTES)];
         let limit = request.limit.filter(|limit| *limit > 0).unwrap_or(self.settings.limit_default);
         let limit = limit.min(self.settings.limit_max);
+        if !request.path_prefix.bytes().all(StorePath::has_byte) {
+            // No path begins so, and databases refuse some of these bytes.
+            return Ok(SearchHits::default());
+        }
         let scope = SearchScope {
             tenant: request.tenant,
             project: request.project.clone(),
             path_prefix: request.path_prefix.clone(),
         };
         let parsed = Parsed::new(query);
+        // Before the index is asked: what is indexed in between is then found there, and not missed by both.
+        let unindexed = self.backend.unindexed(&scope, UNINDEXED_FILES, UNINDEXED_BYTES).await;
         let (by_words, by_vector) =
             futures::future::join(self.by_words(&scope, &parsed), self.by_vector(&scope, request, query))
                 .await;
@@ -158,13 +165,18 @@ impl FileSearch {
         let model = self.embedder.model();
         let (found, waiting) = futures::future::join(
             self.backend.chunks(&scope, &ids, model),
-            self.waiting(&scope, &word_query, vector.as_deref()),
+            self.waiting(unindexed, &word_query, vector.as_deref()),
         )
         .await;
         let found = found.map_err(|failure| backend_error(Some(failure)))?;
         let mut candidates = score(found, &word_query, vector.as_deref());
         match waiting {
-            Ok(waiting) => candidates.extend(waiting),
+            Ok(waiting) => {
+                let known: HashSet<_> = candidates.iter().map(|each| place(&each.chunk)).collect();
+                let new: Vec<_> =
+                    waiting.into_iter().filter(|each| !known.contains(&place(&each.chunk))).collect();
+                candidates.extend(new);
+            }
             Err(failure) => answer.word_error = Some(failure),
         }
         let weights = (self.settings.semantic_weight.max(0.0), self.settings.lexical_weight.max(0.0));
@@ -240,11 +252,11 @@ impl FileSearch {
     /// The chunks of files that the index does not hold as they are now, as far as they hold a word of the question.
     async fn waiting(
         &self,
-        scope: &SearchScope,
+        files: Result<Vec<UnindexedFile>, Failure>,
         query: &WordQuery,
         vector: Option<&[f32]>,
     ) -> Result<Vec<ScoredCandidate>, Failure> {
-        let files = self.backend.unindexed(scope, UNINDEXED_FILES, UNINDEXED_BYTES).await?;
+        let files = files?;
         if files.is_empty() {
             return Ok(Vec::new());
         }
@@ -345,6 +357,11 @@ impl FileSearch {
             tracing::debug!(%failure, "served chunks could not be noted");
         }
     }
+}
+
+/// Where a chunk is: a file that was indexed while it was looked for is met twice.
+fn place(chunk: &FoundChunk) -> (ProjectName, StorePath, u64, u64) {
+    (chunk.project.clone(), chunk.path.clone(), chunk.start, chunk.end)
 }
 
 /// The id of a chunk that has no row.

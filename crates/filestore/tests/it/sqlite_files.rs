@@ -24,6 +24,14 @@ async fn f014_tenants_with_the_same_paths_have_their_own_files() {
 }
 
 #[tokio::test]
+async fn an_empty_file_is_read() {
+    let world = World::new();
+    world.write("/empty", "").await.unwrap();
+    assert_eq!(world.read("/empty").await.unwrap(), "");
+    assert_eq!(world.store.read(ALICE, "p", "/empty", 5, 10).await.unwrap().content, "");
+}
+
+#[tokio::test]
 async fn f015_to_f027_arguments_are_checked() {
     let world = World::new();
     for project in ["", "bad space", "*", "项目"] {

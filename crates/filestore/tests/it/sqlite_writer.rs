@@ -54,7 +54,7 @@ async fn f122_concurrent_appends_lose_nothing() {
 #[tokio::test]
 async fn f119_a_lock_that_is_held_too_long_is_told_and_passes() {
     let world =
-        World::with(StoreLimits { lock_timeout: Duration::from_millis(50), ..StoreLimits::default() });
+        World::with(StoreLimits { lock_timeout: Duration::from_millis(500), ..StoreLimits::default() });
     world.write("/a", "before").await.unwrap();
     let held = world.other_connection();
     held.execute_batch("BEGIN IMMEDIATE").unwrap();

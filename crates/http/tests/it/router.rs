@@ -61,6 +61,7 @@ async fn a_service_never_sees_a_secret() {
     let ask = Ask::new("GET", "/echo")
         .with("Cookie", "secret-cookie")
         .with("Proxy-Authorization", "secret-proxy")
+        .with("X-Provider-Key", "secret-provider")
         .with("X-Other", "visible");
     let seen = server.ask_as_alice(ask).await.text();
     assert!(seen.contains("visible") && !seen.contains("secret") && !seen.contains("canary"), "{seen}");

@@ -14,6 +14,7 @@ mod reason;
 mod replay;
 mod schema;
 mod sealed;
+mod stored;
 mod text;
 mod unread;
 mod write;
@@ -38,6 +39,7 @@ pub(crate) use outlines::DerivedRows;
 pub use outlines::Unoutlined;
 pub use read::{Counts, DocumentRow};
 pub(crate) use replay::ReplayRow;
+pub use stored::{DocumentPrint, RepresentationPrint};
 pub(crate) use text::Unpacker;
 pub(crate) use write::{Added, Outcome};
 

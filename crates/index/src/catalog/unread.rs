@@ -1,7 +1,7 @@
 //! Documents with parts that a recogniser or a transcriber has yet to read (`unread_parts`): work for later, written in the
 //! transaction that brings the document.
 
-use model::{Capability, ContentHash, Document, SkipReason, UnreadParts};
+use model::{Capability, ContentHash, DocId, Document, SkipReason, UnreadParts};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 
 use super::read::document_row;
@@ -80,6 +80,20 @@ impl Catalog {
                 .query_row([capability.as_str()], |row| {
                     Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
                 })
+        })
+    }
+
+    /// The pages of a document that nobody has read, as ranges: `2,4-6`.
+    pub(crate) fn unread_pages(&self, document: DocId) -> Result<Option<String>, IndexError> {
+        if !self.keeps_bought_parts() {
+            return Ok(None);
+        }
+        self.with_reader(|reader| {
+            reader
+                .conn
+                .prepare_cached("SELECT pages FROM unread_parts WHERE doc_id = ?1 AND capability = 'ocr'")?
+                .query_row([document.0], |row| row.get(0))
+                .optional()
         })
     }
 
@@ -205,7 +219,7 @@ fn written(pages: &[u32]) -> String {
 }
 
 /// Reads [`written`] back; what is no page number is passed over.
-fn read(pages: &str) -> Vec<u32> {
+pub(super) fn read(pages: &str) -> Vec<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)

@@ -1,4 +1,4 @@
-//! Vectors in small: eight bits a number and one scale, which costs no measurable quality.
+//! Quantised vectors: eight bits a number and one scale per vector. The loss of quality is too small to measure.
 
 /// Stored vectors are padded with zeros to a multiple of this, so that the dot product has no rest.
 pub(crate) const LANES: usize = 32;

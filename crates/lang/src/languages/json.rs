@@ -1,4 +1,4 @@
-//! JSON: its upper keys.
+//! JSON: the keys of its upper levels.
 
 use tree_sitter::Node;
 

@@ -1,4 +1,4 @@
-//! YAML: its upper keys.
+//! YAML: the keys of its upper levels.
 
 use tree_sitter::Node;
 

@@ -1,8 +1,8 @@
-//! A shorter text with the same outline: the insides of functions that declare nothing are left out.
+//! Shortens a text without changing its outline: function bodies that declare nothing are left out.
 //!
-//! Most of a file is the insides of its functions, and a parser takes as long for them as for the rest. Where only
-//! declarations are asked for, a look at words and braces tells which of them cannot matter. Line ends stay, so that
-//! every declaration keeps its lines. What the look does not understand it leaves alone.
+//! Most of a file is function bodies, and parsing them takes most of the time. Where only declarations are wanted, a scan of
+//! words and braces tells which bodies cannot contain any. Line ends stay, so every declaration keeps its line numbers.
+//! Anything that the scan does not understand is left as it is.
 
 mod dialects;
 mod lex;

@@ -1,4 +1,4 @@
-//! Strings, which hold braces that are none: each language has its own.
+//! Skips strings, whose braces do not count. Each language has its own kinds.
 
 use super::lex::{Dialect, Lexer, Token, is_word};
 

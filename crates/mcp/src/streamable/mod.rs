@@ -26,6 +26,7 @@ pub use answer::{AnswerBody, is_endless};
 pub use endpoint::{Endpoint, Variant};
 pub use refusal::word_refusal;
 use sessions::{OpenSessions, SessionLimits};
+pub use sessions::{SessionSeen, SessionsSeen};
 
 use crate::Direct;
 
@@ -156,6 +157,11 @@ impl Streamable {
             }
         }
         self.sessions.close_all();
+    }
+
+    /// The sessions that are open, with the newest of them.
+    pub fn sessions_seen(&self, most: usize) -> SessionsSeen {
+        self.sessions.seen(most)
     }
 
     fn next_endpoint(&self) -> usize {

@@ -159,7 +159,8 @@ fn passages<'a>(asked: &Asked, chunk: &'a StoredChunk, hit: &'a Hit) -> Vec<Answ
             if !own.iter().chain(&headings).any(|held| *held) {
                 continue;
             }
-            let answers = asked.share(&own, &above, &nearby);
+            let fit = asked.fit(quote, piece.kind, [&own, &above, &nearby]);
+            let answers = asked.share(&own, &above, &nearby) * fit;
             // Of two that say as much: the one with more of it in its own words, a declaration, a whole sentence; then
             // the shorter one, then the first.
             let own_share = asked.own_share(&own);

@@ -7,6 +7,7 @@ mod extract;
 mod pieces;
 mod prompt;
 mod sources;
+mod wanted;
 
 use index::StoredChunk;
 use model::{Citation, Hit};
@@ -155,6 +156,26 @@ mod tests {
                 .text
                 .contains("> The working capital is 3 million.")
         );
+    }
+
+    #[test]
+    fn a_passage_about_the_same_thing_answers_only_what_it_says_of_it() {
+        let found = [
+            ("history.md", "Since 1999 the company belongs to its employees.", 1.0),
+            ("menu.md", "The fish soup stays on the menu.", 0.9),
+        ];
+        for question in ["How many employees does the company have?", "What is the recipe of the fish soup?"]
+        {
+            let answer = answer(question, &found);
+            assert!(!answer.answers, "{question}: {}", answer.text);
+        }
+        for (question, wanted) in [
+            ("To whom does the company belong?", "> Since 1999 the company belongs to its employees."),
+            ("What stays on the menu?", "> The fish soup stays on the menu."),
+        ] {
+            let answer = answer(question, &found);
+            assert!(answer.text.contains(wanted), "{question}: {}", answer.text);
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Counts files and lines, and says of everything left out why.
+//! Counts files and lines against the budget, and records why each omitted item was left out.
 
 use std::collections::BTreeSet;
 

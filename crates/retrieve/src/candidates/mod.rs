@@ -1,8 +1,8 @@
-//! The candidates of one index: what the words find, what the vectors find, and what comes first wherever it is. Of the
-//! best of them, the texts.
+//! Gathers the candidates of one index: those found by words, those found by vectors, and definitions and phrases that come
+//! first in any ranking. The texts of the best candidates are read.
 //!
-//! How many are found and read does not depend on how many hits are wanted: the first hits of a long answer are those of a
-//! short one.
+//! The number of candidates does not depend on how many hits the caller wants, so a longer answer begins with the hits of a
+//! shorter one.
 
 mod lexical;
 mod names;

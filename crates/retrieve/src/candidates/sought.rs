@@ -1,5 +1,5 @@
-//! Candidates that come first wherever the rankings have them: definitions of the names that are asked for, and chunks with
-//! the words of a phrase.
+//! Candidates that come first whatever their rank: definitions of the names in the query, and chunks that contain a quoted
+//! phrase.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

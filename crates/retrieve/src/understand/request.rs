@@ -1,4 +1,4 @@
-//! The words that only ask: "please show me all documents about".
+//! Words that are part of the request and not of its subject: "please show me all documents about".
 
 use super::types::LINKS;
 use super::word::Word;

@@ -5,6 +5,7 @@ mod births;
 mod crash;
 mod edits;
 mod load;
+mod model;
 mod sessions;
 mod torture;
 
@@ -12,6 +13,7 @@ pub use births::{Births, births};
 pub use crash::{Crash, CrashReport, crash};
 pub use edits::{Edits, EditsReport, edits};
 pub use load::{Load, LoadReport, Waits, load};
+pub use model::{ModelReport, ModelRun, compare_with_model};
 pub use sessions::{Sessions, SessionsReport, sessions};
 pub use torture::{Torture, TortureReport, torture};
 

@@ -32,7 +32,7 @@ impl StoreModel {
         done.unwrap_or_else(|code| StoreAnswer::Refused(code.to_owned()))
     }
 
-    fn write(
+    pub(super) fn write(
         &mut self,
         path: &str,
         content: &str,
@@ -70,7 +70,7 @@ impl StoreModel {
         Ok(StoreAnswer::Written(content.len()))
     }
 
-    fn delete(&mut self, path: &str, recursive: bool) -> Result<StoreAnswer, &'static str> {
+    pub(super) fn delete(&mut self, path: &str, recursive: bool) -> Result<StoreAnswer, &'static str> {
         if path.is_empty() {
             return Err("PERMISSION_DENIED");
         }
@@ -90,7 +90,12 @@ impl StoreModel {
         }
     }
 
-    fn rename(&mut self, from: &str, to: &str, overwrite: bool) -> Result<StoreAnswer, &'static str> {
+    pub(super) fn rename(
+        &mut self,
+        from: &str,
+        to: &str,
+        overwrite: bool,
+    ) -> Result<StoreAnswer, &'static str> {
         if from.is_empty() || to.is_empty() {
             return Err("INVALID_PATH");
         }
@@ -127,12 +132,12 @@ impl StoreModel {
         }
     }
 
-    fn below(&self, path: &str) -> Vec<String> {
+    pub(super) fn below(&self, path: &str) -> Vec<String> {
         let prefix = format!("{path}/");
         self.files.keys().filter(|each| each.starts_with(&prefix)).cloned().collect()
     }
 
-    fn is_directory(&self, path: &str) -> bool {
+    pub(super) fn is_directory(&self, path: &str) -> bool {
         !self.below(path).is_empty()
     }
 

@@ -21,8 +21,9 @@ pub(crate) use client_table::CLIENTS;
 pub(crate) use clients::{Home, KnownClient};
 
 use crate::cli::Cli;
-use crate::config::{self, Loaded};
+use crate::config::{self, Loaded, Settings};
 use crate::exit::{Exit, ExitCode};
+use crate::print::connection::ConnectionNote;
 use crate::print::style::{self, Ink};
 use crate::print::{self, safe, safe_text};
 use clients::OpenFolder;
@@ -311,6 +312,34 @@ impl<'a> Plan<'a> {
             );
         }
     }
+}
+
+/// What to copy for each client that takes the address of the running server, for the web page. The token is referred to, never shown.
+pub(crate) fn client_snippets(settings: &Settings, connection: &ConnectionNote) -> Value {
+    let name = name::of_folder(&settings.root);
+    let snippet = |client: &KnownClient| {
+        let target = Target::of_running(connection, client);
+        let entry = target.entry(client, &name);
+        let text = client.format.alone(&name, &entry);
+        let prompt = steps::token_prompt(client, &target, &name);
+        let text = prompt.and_then(|prompt| client.format.with_input(&text, &prompt).ok()).unwrap_or(text);
+        let place = client.project_file(&name).map(|path| path.to_string_lossy().into_owned());
+        let what = match place {
+            Some(place) => format!("{}: {place}", client.title),
+            None => client.title.to_owned(),
+        };
+        let mut all = steps::before_the_entry(client, &target, &name, &entry, false);
+        all.push(ConnectStep { what, format: client.format.word(), text });
+        all.extend(steps::after_the_entry(client, &target));
+        let steps: Vec<Value> = all.iter().map(|step| step_json(step, None)).collect();
+        json!({ "id": client.id, "title": client.title, "transport": "http", "steps": steps })
+    };
+    let clients: Vec<Value> = CLIENTS.iter().filter(|client| client.http.is_some()).map(snippet).collect();
+    let curl = CLIENTS.iter().find(|client| client.id == "generic").and_then(|client| {
+        let target = Target::of_running(connection, client);
+        steps::after_the_entry(client, &target).pop()
+    });
+    json!({ "clients": clients, "curl": curl.map(|step| step.text) })
 }
 
 fn remove(

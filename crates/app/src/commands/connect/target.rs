@@ -8,8 +8,9 @@ use super::ConnectArgs;
 use super::clients::{KnownClient, Launch, OpenFolder, Remote};
 use crate::config::{self, Loaded};
 use crate::exit::{Exit, ExitCode};
-use crate::print::connection::SavedConnection;
+use crate::print::connection::{ConnectionNote, SavedConnection};
 use crate::print::safe;
+use crate::secrets::token::TokenSource;
 use crate::secrets::{Secret, SecretName, token};
 
 /// The variable that holds the token of the keychain, for clients that cannot ask there.
@@ -41,6 +42,21 @@ impl Target {
             return Err(Exit::config(message).hint("Add --stdio."));
         }
         running(loaded, args.show_token, client)
+    }
+
+    /// This server, as it writes itself down.
+    pub(super) fn of_running(connection: &ConnectionNote, client: &KnownClient) -> Target {
+        let token = match &connection.token {
+            TokenSource::None => TokenHint::None,
+            TokenSource::SecretToken { path } | TokenSource::File { path, .. } => {
+                TokenHint::File(path.clone())
+            }
+            TokenSource::Env { name } => TokenHint::Variable(name.clone()),
+            TokenSource::Keychain => TokenHint::Variable(KEYCHAIN_VARIABLE.into()),
+        };
+        let names = if client.wants_underscores() { "?names=underscore" } else { "" };
+        let url = format!("{}{names}", connection.url);
+        Target::Http { url, token, port_is_fixed: connection.port_is_fixed }
     }
 
     pub(super) fn url(&self) -> Option<&str> {

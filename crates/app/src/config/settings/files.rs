@@ -23,17 +23,34 @@ pub(crate) struct FilesSettings {
     pub search: SearchSettings,
     pub rerank_endpoint: Option<String>,
     pub rerank_model: String,
+    /// Embeds with the caller's key; `None` takes the built-in model.
+    pub embedding: Option<FilesEmbedding>,
     pub index: IndexSettings,
     pub slo_p95: Duration,
-    pub encryption_keks: Option<Secret>,
+    /// Numbers and secrets, in order.
+    pub encryption_keks: Vec<(String, Secret)>,
     pub credential_cache_prefix: String,
     pub credential_cache_ttl: Duration,
+}
+
+/// A service that embeds files.
+#[derive(Debug, Clone)]
+pub(crate) struct FilesEmbedding {
+    pub endpoint: String,
+    pub model: String,
+    pub dimensions: usize,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum FilesBackend {
     Sqlite,
-    Postgres { url: Secret, read_url: Option<Secret>, redis_url: Option<Secret>, buckets: u32 },
+    Postgres {
+        url: Secret,
+        read_url: Option<Secret>,
+        redis_url: Option<Secret>,
+        buckets: u32,
+        pool_size: usize,
+    },
 }
 
 /// Whose files a caller sees.
@@ -59,6 +76,7 @@ impl SettingsCheck<'_> {
                 read_url: secret(Key::FilesPostgresReadUrl),
                 redis_url: secret(Key::FilesRedisUrl),
                 buckets: values.int(Key::FilesPostgresBuckets) as u32,
+                pool_size: values.int(Key::FilesPostgresPoolSize) as usize,
             },
             ("postgres", None) => {
                 self.problem(Key::FilesBackend, "postgres needs files.postgres.url");
@@ -112,6 +130,25 @@ impl SettingsCheck<'_> {
             "" => state_dir.join("files.sqlite"),
             given => given.into(),
         };
+        let embedding = some(&self.url(Key::FilesEmbeddingEndpoint)).map(|endpoint| FilesEmbedding {
+            endpoint,
+            model: values.text(Key::FilesEmbeddingModel).into(),
+            dimensions: values.int(Key::FilesEmbeddingDimensions) as usize,
+        });
+        let encryption_keks = self.encryption_keks(secret(Key::FilesSecurityEncryptionKeks));
+        if let (Some(_), FilesBackend::Postgres { redis_url, .. }) = (&embedding, &backend) {
+            // Whichever process takes a job has to find and open what another one left for it.
+            if redis_url.is_none() {
+                self.problem(
+                    Key::FilesEmbeddingEndpoint,
+                    "with files.backend: postgres it needs files.redis.url",
+                );
+            }
+            if encryption_keks.is_empty() {
+                let message = "with files.backend: postgres it needs files.security.encryption_keks";
+                self.problem(Key::FilesEmbeddingEndpoint, message);
+            }
+        }
         FilesSettings {
             enabled: values.bool(Key::FilesEnabled),
             path,
@@ -123,14 +160,34 @@ impl SettingsCheck<'_> {
             search,
             rerank_endpoint: some(&self.url(Key::FilesSearchRerankEndpoint)),
             rerank_model: values.text(Key::FilesSearchRerankModel).into(),
+            embedding,
             index,
             slo_p95: Duration::from_secs(values.int(Key::FilesIndexSloP95Seconds)),
-            encryption_keks: secret(Key::FilesSecurityEncryptionKeks),
+            encryption_keks,
             credential_cache_prefix: values.text(Key::FilesSecurityCredentialCachePrefix).into(),
             credential_cache_ttl: Duration::from_secs(
                 values.int(Key::FilesSecurityCredentialCacheTtlSeconds),
             ),
         }
+    }
+
+    /// `1:secret,2:secret`; a secret may contain colons, but no comma.
+    fn encryption_keks(&mut self, given: Option<Secret>) -> Vec<(String, Secret)> {
+        let Some(given) = given else { return Vec::new() };
+        let mut keys = Vec::new();
+        for pair in given.expose().split(',') {
+            match pair.split_once(':') {
+                Some((id, secret)) if id.trim().parse::<u16>().is_ok() && !secret.trim().is_empty() => {
+                    keys.push((id.trim().to_owned(), Secret::new(secret.trim())));
+                }
+                _ => {
+                    let message = "expected numbers from 0 to 65535 with their secrets, as 1:secret,2:secret";
+                    self.problem(Key::FilesSecurityEncryptionKeks, message);
+                    return Vec::new();
+                }
+            }
+        }
+        keys
     }
 
     /// A share of the score, from 0 to 1.

@@ -22,7 +22,7 @@ use super::combine::Values;
 use super::error::{Problem, Problems};
 use super::keys::{Key, KeySpec};
 
-pub(crate) use files::{FilesAuth, FilesBackend, FilesSettings};
+pub(crate) use files::{FilesAuth, FilesBackend, FilesEmbedding, FilesSettings};
 pub(crate) use ingest::{ArchiveMode, AudioMode, Chunking, ImageMode, IngestSettings, PdfMode};
 pub(crate) use models::{Models, ProviderChoice, Rag};
 pub(crate) use repo::RepoSettings;

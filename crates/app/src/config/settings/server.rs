@@ -21,6 +21,8 @@ pub(crate) struct ServerSettings {
     pub protocol_version: String,
     pub tls: Option<Tls>,
     pub public: bool,
+    /// The web console is served.
+    pub console: bool,
     pub read_only: bool,
     /// Sets of tools at the endpoint and on stdio; never empty.
     pub tools: Vec<String>,
@@ -101,6 +103,12 @@ impl SettingsCheck<'_> {
                 ),
             );
         }
+        let console = match values.text(Key::ServerConsole) {
+            "on" => true,
+            "off" => false,
+            // A token that is typed into a page should not be readable on the way.
+            _ => !exposed || tls.is_some(),
+        };
         let rps = values.int(Key::ServerRateLimitRps) as u32;
         let burst = values.int(Key::ServerRateLimitBurst) as u32;
         ServerSettings {
@@ -108,6 +116,7 @@ impl SettingsCheck<'_> {
             protocol_version: values.text(Key::ServerProtocolVersion).into(),
             tls,
             public,
+            console,
             read_only: values.bool(Key::ServerReadOnly),
             tools: self.tools(),
             tool_names: match values.text(Key::ServerToolNames) {

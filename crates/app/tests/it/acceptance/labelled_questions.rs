@@ -79,9 +79,9 @@ fn d113_labelled_questions_are_answered_from_the_passages() {
             right += usize::from(!is_silent && flat(&text.replace("> ", "")).contains(&flat(answer)));
         }
     }
-    assert!(asked >= 100 && unanswerable == 20, "{asked} and {unanswerable}");
+    assert!(asked >= 120 && unanswerable == 50, "{asked} and {unanswerable}");
     let share = right as f64 / asked as f64;
     assert!(share >= 0.88, "the right sentence is quoted for {right} of {asked}");
-    // Measured. The goal is 18: two of the three that are answered ask for something about a thing that the folder does speak of.
-    assert!(silent >= 17, "silence for {silent} of {unanswerable}");
+    // Most of those that are answered all the same ask for something about a thing that the folder does speak of.
+    assert!(silent * 10 >= unanswerable * 9, "silence for {silent} of {unanswerable}");
 }

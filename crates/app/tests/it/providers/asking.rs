@@ -88,7 +88,7 @@ fn d112_d113_labelled_questions_cite_only_what_was_retrieved_and_open_to_their_t
         );
         assert!(flat(slice["content"].as_str().unwrap()).contains(expected), "{question}: {slice}");
     }
-    assert!(answered >= 100 && silent == 20, "{answered} answered, {silent} silent");
+    assert!(answered >= 120 && silent == 50, "{answered} answered, {silent} silent");
 }
 
 #[test]

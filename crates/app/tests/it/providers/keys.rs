@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::Client;
 use testkit::standins::{Fault, StandIn};
 
-use super::{media_folder, mistral, program, wait_read};
+use super::{media_folder, mistral, program, wait_texts};
 
 /// Files below a folder that hold one of the texts.
 fn holding(folder: &Path, needles: &[&str]) -> Vec<String> {
@@ -53,7 +53,8 @@ fn d168_d186_m27_no_key_is_printed_logged_or_stored() {
     let refuse = || Fault::Refuse("the key {key} has no credit left".to_owned());
     mistral.then([refuse(), refuse()]);
     let server = logging.serve(&[]);
-    wait_read(&server);
+    // A passage whose text was refused stays without a vector.
+    wait_texts(&server);
     openai.then([refuse(), Fault::Status(401)]);
     for question in ["When was the lighthouse repainted?", "Who looks after the pool?"] {
         let _ = server.client(testkit::Era::Modern).call("dir2mcp.ask", json!({ "question": question }));

@@ -102,16 +102,21 @@ fn with_mistral(folder: &Folder, mistral: &StandIn) -> Program {
 
 /// Waits until every file is read, or has a reason that does not pass, and every passage has its vector.
 fn wait_read(server: &Server) {
+    wait_texts(server);
+    server.poll("all vectors", |client| {
+        let stats = client.expect("dir2mcp.stats", json!({}));
+        (stats["indexing"]["embedded_ok"] == stats["indexing"]["chunks_total"]).then_some(())
+    });
+}
+
+/// Waits until every file is read, or has a reason that does not pass.
+fn wait_texts(server: &Server) {
     server.wait_indexed();
     let program = Program::at(BINARY, server.state().parent().expect("the state is in the root"));
     server.poll("all texts", |client| {
         let stats = client.expect("dir2mcp.stats", json!({}));
-        let indexing = &stats["indexing"];
-        if indexing["running"] != false || indexing["embedded_ok"] != indexing["chunks_total"] {
-            return None;
-        }
         let files = program.json(&["status", "--files", "--json", "--trust-config"]);
-        (!files.to_string().contains("TEXT_PENDING")).then_some(())
+        (stats["indexing"]["running"] == false && !files.to_string().contains("TEXT_PENDING")).then_some(())
     });
 }
 

@@ -168,18 +168,22 @@ impl PostgresStore {
             key: stored_key(mutation.guard())?,
             digest: mutation.digest(),
         };
-        let deadline = Instant::now() + self.options.limits.lock_timeout;
-        let Some(_turn) = self.queue.wait(scope, deadline).await else { return Err(busy()) };
-        let (mut pause, mut unknown) = (FIRST_PAUSE, false);
-        loop {
+        let asked = Instant::now();
+        let deadline = asked + self.options.limits.lock_timeout;
+        let Some(_turn) = self.queue.wait(scope, deadline).await else {
+            self.count_wait(asked.elapsed());
+            return Err(busy());
+        };
+        let (mut pause, mut unknown, mut waited) = (FIRST_PAUSE, false, asked.elapsed());
+        let done = loop {
             let failed = match self.attempt(&attempt, &mutation, deadline, unknown).await {
                 Ok(Step::Committed(outcome) | Step::Known(outcome)) => {
                     self.note_change(scope);
-                    return Ok(outcome);
+                    break Ok(outcome);
                 }
                 Ok(Step::Locked) => busy(),
-                Err(Aborted::Refused(failure)) => return Err(failure),
-                Err(Aborted::Database(error)) if !error.passes() => return Err(error.into()),
+                Err(Aborted::Refused(failure)) => break Err(failure),
+                Err(Aborted::Database(error)) if !error.passes() => break Err(error.into()),
                 Err(Aborted::Database(error)) => error.into(),
                 Err(Aborted::Unknown(error)) => {
                     unknown = true;
@@ -188,11 +192,15 @@ impl PostgresStore {
             };
             let limit = if unknown { deadline + UNKNOWN_PATIENCE } else { deadline };
             if Instant::now() + pause >= limit {
-                return Err(failed);
+                waited = asked.elapsed();
+                break Err(failed);
             }
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+            waited = asked.elapsed();
+        };
+        self.count_wait(waited);
+        done
     }
 
     async fn attempt(

@@ -10,6 +10,7 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use super::bucket::Bucket;
 use super::failure::DatabaseError;
 use super::tls::VerifiedTls;
+use crate::search::SearchScope;
 
 /// A few dozen statements per bucket; with many buckets a connection would keep thousands of plans, so that all are
 /// forgotten now and then.
@@ -83,9 +84,20 @@ impl ServerAddress {
     }
 }
 
+/// The bucket, which projects are meant where that is part of the statement, and the template.
+type PreparedKey = (Option<u32>, Option<AskedProjects>, &'static str);
+
+/// Whether a statement asks for one project or for all of a tenant. They are two statements, so that an index serves each
+/// and no plan has to fit both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum AskedProjects {
+    One,
+    All,
+}
+
 pub(crate) struct Connection {
     pub(crate) client: Client,
-    prepared: HashMap<(Option<u32>, &'static str), Statement>,
+    prepared: HashMap<PreparedKey, Statement>,
 }
 
 impl Connection {
@@ -95,7 +107,7 @@ impl Connection {
         bucket: &Bucket,
         template: &'static str,
     ) -> Result<Statement, tokio_postgres::Error> {
-        self.prepare_as(Some(bucket.number), bucket.schema(), template).await
+        self.prepare_as((Some(bucket.number), None, template), bucket.schema()).await
     }
 
     /// The same for the tables that all buckets share.
@@ -103,23 +115,43 @@ impl Connection {
         &mut self,
         template: &'static str,
     ) -> Result<Statement, tokio_postgres::Error> {
-        self.prepare_as(None, super::bucket::SHARED_SCHEMA, template).await
+        self.prepare_as((None, None, template), super::bucket::SHARED_SCHEMA).await
+    }
+
+    /// The same for a statement whose `{project x}` stands for the condition on the table `x`, with the project as `$2`.
+    pub(crate) async fn prepare_for_scope(
+        &mut self,
+        bucket: &Bucket,
+        scope: &SearchScope,
+        template: &'static str,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        let asked = if scope.project.is_some() { AskedProjects::One } else { AskedProjects::All };
+        self.prepare_as((Some(bucket.number), Some(asked), template), bucket.schema()).await
     }
 
     async fn prepare_as(
         &mut self,
-        bucket: Option<u32>,
+        key: PreparedKey,
         schema: &str,
-        template: &'static str,
     ) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(found) = self.prepared.get(&(bucket, template)) {
+        if let Some(found) = self.prepared.get(&key) {
             return Ok(found.clone());
         }
         if self.prepared.len() >= MAX_PREPARED {
             self.prepared.clear();
         }
-        let statement = self.client.prepare(&template.replace("{s}", schema)).await?;
-        self.prepared.insert((bucket, template), statement.clone());
+        let (_, asked, template) = key;
+        let mut sql = template.replace("{s}", schema);
+        for table in ["c", "j", "t", "w"] {
+            let condition = match asked {
+                Some(AskedProjects::One) => format!("{table}.project = $2::text"),
+                // The parameter is there all the same.
+                _ => "$2::text IS NULL".to_owned(),
+            };
+            sql = sql.replace(&format!("{{project {table}}}"), &condition);
+        }
+        let statement = self.client.prepare(&sql).await?;
+        self.prepared.insert(key, statement.clone());
         Ok(statement)
     }
 }

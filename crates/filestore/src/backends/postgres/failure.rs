@@ -62,6 +62,10 @@ impl From<DatabaseError> for Failure {
                 busy.hint("Try again in a few seconds.").because(cause)
             }
             DatabaseError::Wrong(cause) => {
+                // No caller can mend it, so that the operator has to hear of it. Details may repeat values and are left out.
+                let said = cause.as_db_error().map_or("", |error| error.message());
+                let code = cause.code().map_or("", |code| code.code());
+                tracing::error!(error = %cause, code, said, "PostgreSQL refused a statement of the file store");
                 Failure::new(ErrorCode::InternalError, "the store could not do this").because(cause)
             }
         }

@@ -5,17 +5,17 @@ use std::time::Duration;
 use model::{ContentHash, ErrorCode, Failure, TenantId};
 use tokio_postgres::Row;
 
+use super::PostgresStore;
 use super::bucket::Bucket;
 use super::failure::DatabaseError;
 use super::index_rows;
 use super::pool::PooledConnection;
 use super::time::{to_store_time, to_system_time};
-use super::PostgresStore;
 use crate::backend::BackendFuture;
 use crate::entry::StoreTime;
 use crate::indexing::{
-    ChunkVector, ChunkWithoutVector, IndexBackend, IndexJob, IndexQueue, IndexedMark, JobClaim, JobLease, JobOperation,
-    LatestFile, LeasedWrite, NewChunks,
+    ChunkVector, ChunkWithoutVector, IndexBackend, IndexJob, IndexQueue, IndexedMark, JobClaim, JobLease,
+    JobOperation, LatestFile, LeasedWrite, NewChunks,
 };
 use crate::path::StorePath;
 use crate::project::{ProjectName, ProjectScope};
@@ -62,6 +62,14 @@ impl IndexBackend for PostgresStore {
         Box::pin(async move {
             let bucket = self.numbered(bucket)?;
             let mut connection = self.index_connection().await?;
+            let horizon = micros_between(claim.now, claim.horizon);
+            // Most looks find nothing, and there may be many buckets: one question instead of a transaction.
+            let probe = connection.prepare(bucket, HAS_DUE_JOB).await.map_err(DatabaseError::from)?;
+            let found =
+                connection.client.query_one(&probe, &[&horizon]).await.map_err(DatabaseError::from)?;
+            if !found.get::<_, bool>(0) {
+                return Ok(Vec::new());
+            }
             connection.in_transaction = true;
             let jobs = claim_jobs(&mut connection, bucket, claim).await?;
             connection.in_transaction = false;
@@ -69,18 +77,16 @@ impl IndexBackend for PostgresStore {
         })
     }
 
-    fn extend(&self, lease: JobLease, until: StoreTime) -> BackendFuture<'_, bool> {
+    fn extend(&self, lease: JobLease, now: StoreTime, until: StoreTime) -> BackendFuture<'_, bool> {
         Box::pin(async move {
-            let sql = "UPDATE {s}.mcp_file_index_leases SET expires_at = $3 WHERE job_id = $1 AND token = $2";
+            let sql = "UPDATE {s}.mcp_file_index_leases SET expires_at = now() + $3::bigint * INTERVAL '1 microsecond' \
+                       WHERE job_id = $1 AND token = $2";
             let mut connection = self.index_connection().await?;
-            let statement = connection.prepare(self.numbered(lease.bucket)?, sql).await.map_err(DatabaseError::from)?;
-            let token = lease.token.to_string();
-            let changed = connection
-                .client
-                .execute(&statement, &[&lease.job, &token, &to_system_time(until)])
-                .await
-                .map_err(DatabaseError::from)?;
-            Ok(changed > 0)
+            let statement =
+                connection.prepare(self.numbered(lease.bucket)?, sql).await.map_err(DatabaseError::from)?;
+            let (token, length) = (lease.token.to_string(), micros_between(now, until));
+            let changed = connection.client.execute(&statement, &[&lease.job, &token, &length]).await;
+            Ok(changed.map_err(DatabaseError::from)? > 0)
         })
     }
 
@@ -95,7 +101,8 @@ impl IndexBackend for PostgresStore {
                        AND i.project = f.project AND i.file_path = f.path \
                        WHERE f.apikey_hash = $1 AND f.project = $2 AND f.path = $3 AND f.deleted = FALSE";
             let mut connection = self.index_connection().await?;
-            let statement = connection.prepare(self.bucket(scope.tenant), sql).await.map_err(DatabaseError::from)?;
+            let statement =
+                connection.prepare(self.bucket(scope.tenant), sql).await.map_err(DatabaseError::from)?;
             let found = connection
                 .client
                 .query_opt(&statement, &[&scope.tenant.to_hex(), &scope.project.as_str(), &path.as_str()])
@@ -149,7 +156,8 @@ impl IndexBackend for PostgresStore {
                        WHERE c.apikey_hash = $1 AND c.project = $2 AND c.file_path = $3 AND e.chunk_id IS NULL \
                        ORDER BY c.chunk_index";
             let mut connection = self.index_connection().await?;
-            let statement = connection.prepare(self.bucket(scope.tenant), sql).await.map_err(DatabaseError::from)?;
+            let statement =
+                connection.prepare(self.bucket(scope.tenant), sql).await.map_err(DatabaseError::from)?;
             let rows = connection
                 .client
                 .query(&statement, &[&scope.tenant.to_hex(), &scope.project.as_str(), &path.as_str(), &model])
@@ -175,28 +183,26 @@ impl IndexBackend for PostgresStore {
             let mut connection = self.index_connection().await?;
             connection.in_transaction = true;
             let bucket = self.bucket(job.scope.tenant);
-            let written = index_rows::store_vectors(&mut connection, bucket, job, model, &vectors, now).await?;
+            let written =
+                index_rows::store_vectors(&mut connection, bucket, job, model, &vectors, now).await?;
             connection.in_transaction = false;
             Ok(written)
         })
     }
 
-    fn finish(&self, leases: Vec<JobLease>, now: StoreTime) -> BackendFuture<'_, u64> {
-        Box::pin(async move {
-            let mut finished = 0;
-            for lease in leases {
-                finished += u64::from(self.end(lease, "done", None, now).await?);
-            }
-            Ok(finished)
-        })
+    fn finish(&self, leases: Vec<JobLease>, _now: StoreTime) -> BackendFuture<'_, u64> {
+        Box::pin(self.end(leases, "done", None))
     }
 
     fn retry(&self, lease: JobLease, available_at: StoreTime, now: StoreTime) -> BackendFuture<'_, bool> {
-        Box::pin(self.end(lease, "pending", Some(available_at), now))
+        Box::pin(async move {
+            let pause = micros_between(now, available_at);
+            Ok(self.end(vec![lease], "pending", Some(pause)).await? > 0)
+        })
     }
 
-    fn fail(&self, lease: JobLease, now: StoreTime) -> BackendFuture<'_, bool> {
-        Box::pin(self.end(lease, "failed", Some(now), now))
+    fn fail(&self, lease: JobLease, _now: StoreTime) -> BackendFuture<'_, bool> {
+        Box::pin(async move { Ok(self.end(vec![lease], "failed", Some(0)).await? > 0) })
     }
 
     fn queue(&self) -> BackendFuture<'_, IndexQueue> {
@@ -225,13 +231,19 @@ impl IndexBackend for PostgresStore {
 
     fn remove_ended(&self, before: StoreTime) -> BackendFuture<'_, u64> {
         Box::pin(async move {
-            let sql = "DELETE FROM {s}.mcp_file_index_jobs WHERE status IN ('done', 'failed') AND updated_at < $1";
+            // One that was given up stays as long as its file is found by nothing but its job.
+            let sql = "DELETE FROM {s}.mcp_file_index_jobs j WHERE status IN ('done', 'failed') AND updated_at < $1 \
+                       AND (status = 'done' OR NOT EXISTS (SELECT 1 FROM {s}.mcp_files f \
+                           LEFT JOIN {s}.mcp_file_indexed i ON i.apikey_hash = f.apikey_hash AND i.project = f.project \
+                               AND i.file_path = f.path AND i.file_updated_at = f.updated_at \
+                           WHERE f.apikey_hash = j.apikey_hash AND f.project = j.project AND f.path = j.file_path \
+                               AND f.deleted = FALSE AND i.file_path IS NULL))";
             let mut removed = 0;
             let mut connection = self.index_connection().await?;
             for bucket in PostgresStore::buckets(self) {
                 let statement = connection.prepare(bucket, sql).await.map_err(DatabaseError::from)?;
-                let gone = connection.client.execute(&statement, &[&to_system_time(before)]);
-                removed += gone.await.map_err(DatabaseError::from)?;
+                let gone = connection.client.execute(&statement, &[&to_system_time(before)]).await;
+                removed += gone.map_err(DatabaseError::from)?;
             }
             Ok(removed)
         })
@@ -239,29 +251,40 @@ impl IndexBackend for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Ends a lease with a status for its job; with a time, one attempt more is counted. Whether it was held.
+    /// Ends leases with a status for their jobs; with a pause, one attempt more is counted, and they are due after it. How many
+    /// were held.
     async fn end(
         &self,
-        lease: JobLease,
+        leases: Vec<JobLease>,
         status: &str,
-        attempt: Option<StoreTime>,
-        now: StoreTime,
-    ) -> Result<bool, Failure> {
-        let sql = "WITH held AS (DELETE FROM {s}.mcp_file_index_leases WHERE job_id = $1 AND token = $2 RETURNING job_id) \
-                   UPDATE {s}.mcp_file_index_jobs j SET status = $3, updated_at = $4, retry_count = retry_count + $5, \
-                   available_at = coalesce($6, available_at) FROM held WHERE j.id = held.job_id";
+        attempt_pause: Option<i64>,
+    ) -> Result<u64, Failure> {
+        // All jobs of a claim are of one bucket.
+        let Some(bucket) = leases.first().map(|lease| lease.bucket) else { return Ok(0) };
+        let bucket = self.numbered(bucket)?;
+        let free = "DELETE FROM {s}.mcp_file_index_leases l USING unnest($1::bigint[], $2::text[]) held(job, token) \
+                    WHERE l.job_id = held.job AND l.token = held.token RETURNING l.job_id";
+        let set = "UPDATE {s}.mcp_file_index_jobs SET status = $2, updated_at = now(), retry_count = retry_count + $3, \
+                   available_at = coalesce(now() + $4::bigint * INTERVAL '1 microsecond', available_at) \
+                   WHERE id = ANY($1)";
         let mut connection = self.index_connection().await?;
-        let statement = connection.prepare(self.numbered(lease.bucket)?, sql).await.map_err(DatabaseError::from)?;
-        let (token, attempts) = (lease.token.to_string(), i32::from(attempt.is_some()));
-        let changed = connection
-            .client
-            .execute(
-                &statement,
-                &[&lease.job, &token, &status, &to_system_time(now), &attempts, &attempt.map(to_system_time)],
-            )
-            .await
-            .map_err(DatabaseError::from)?;
-        Ok(changed > 0)
+        connection.in_transaction = true;
+        let jobs: Vec<i64> = leases.iter().map(|lease| lease.job).collect();
+        let tokens: Vec<String> = leases.iter().map(|lease| lease.token.to_string()).collect();
+        let attempts = i32::from(attempt_pause.is_some());
+        let step = async {
+            let free = connection.prepare(bucket, free).await?;
+            let set = connection.prepare(bucket, set).await?;
+            let transaction = connection.client.transaction().await?;
+            let held = transaction.query(&free, &[&jobs, &tokens]).await?;
+            let held: Vec<i64> = held.iter().map(|row| row.get(0)).collect();
+            let changed = transaction.execute(&set, &[&held, &status, &attempts, &attempt_pause]).await?;
+            transaction.commit().await?;
+            Ok(changed)
+        };
+        let changed = step.await.map_err(|error: tokio_postgres::Error| DatabaseError::from(error))?;
+        connection.in_transaction = false;
+        Ok(changed)
     }
 }
 
@@ -277,7 +300,8 @@ async fn prepare_bucket(
         let insert = "INSERT INTO {s}.mcp_file_index_settings (name, value) VALUES ('embedding', $1) \
                       ON CONFLICT (name) DO NOTHING";
         transaction.execute(&bucket.sql(insert), &[&wanted]).await?;
-        let change = "UPDATE {s}.mcp_file_index_settings SET value = $1 WHERE name = 'embedding' AND value <> $1";
+        let change =
+            "UPDATE {s}.mcp_file_index_settings SET value = $1 WHERE name = 'embedding' AND value <> $1";
         let mut written = 0;
         if transaction.execute(&bucket.sql(change), &[&wanted]).await? > 0 {
             transaction.execute(&bucket.sql("DELETE FROM {s}.mcp_file_chunk_embeddings"), &[]).await?;
@@ -293,41 +317,62 @@ async fn prepare_bucket(
     Ok(step.await.map_err(|error: tokio_postgres::Error| DatabaseError::from(error))?)
 }
 
-/// Those whose lease ran out first, then those that are due.
+/// All times of jobs and leases are those of the database: the clocks of servers may differ. What is due later than anything
+/// can be, or leased for longer, was written before the clock was set back.
+const HAS_DUE_JOB: &str = "SELECT EXISTS (SELECT 1 FROM {s}.mcp_file_index_jobs \
+         WHERE status = 'pending' AND available_at <= now()) \
+     OR EXISTS (SELECT 1 FROM {s}.mcp_file_index_jobs \
+         WHERE status = 'pending' AND available_at > now() + $1::bigint * INTERVAL '1 microsecond') \
+     OR EXISTS (SELECT 1 FROM {s}.mcp_file_index_jobs j \
+         LEFT JOIN {s}.mcp_file_index_leases l ON l.job_id = j.id WHERE j.status = 'processing' \
+         AND (l.expires_at IS NULL OR l.expires_at <= now() OR l.expires_at > now() + $1::bigint * INTERVAL '1 microsecond'))";
+
+/// A job whose workers vanish again and again would take every worker with it.
+const EXPIRE: &str = "UPDATE {s}.mcp_file_index_jobs SET retry_count = retry_count + 1, updated_at = now(), \
+     available_at = now(), status = CASE WHEN retry_count >= $1 THEN 'failed' ELSE 'pending' END \
+     WHERE id = ANY(ARRAY(SELECT j.id FROM {s}.mcp_file_index_jobs j \
+         LEFT JOIN {s}.mcp_file_index_leases l ON l.job_id = j.id WHERE j.status = 'processing' \
+         AND (l.expires_at IS NULL OR l.expires_at <= now() OR l.expires_at > now() + $2::bigint * INTERVAL '1 microsecond') \
+         FOR UPDATE OF j SKIP LOCKED)) RETURNING id";
+const FREE: &str = "DELETE FROM {s}.mcp_file_index_leases WHERE job_id = ANY($1)";
+const BRING_FORWARD: &str = "UPDATE {s}.mcp_file_index_jobs SET available_at = now() \
+     WHERE status = 'pending' AND available_at > now() + $1::bigint * INTERVAL '1 microsecond'";
+const TAKE: &str = "UPDATE {s}.mcp_file_index_jobs SET status = 'processing', updated_at = now() \
+     WHERE id = ANY(ARRAY(SELECT id FROM {s}.mcp_file_index_jobs WHERE status = 'pending' AND available_at <= now() \
+         ORDER BY available_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)) \
+     RETURNING id, apikey_hash, project, file_path, operation, file_updated_at, retry_count, created_at";
+const LEASE: &str = "INSERT INTO {s}.mcp_file_index_leases (job_id, worker, expires_at, token) \
+     VALUES ($1, $2, now() + $3::bigint * INTERVAL '1 microsecond', $4) \
+     ON CONFLICT (job_id) DO UPDATE SET worker = EXCLUDED.worker, expires_at = EXCLUDED.expires_at, token = EXCLUDED.token";
+
+/// Frees those whose lease ran out, then takes those that are due.
 async fn claim_jobs(
     connection: &mut PooledConnection,
     bucket: &Bucket,
     claim: &JobClaim,
 ) -> Result<Vec<IndexJob>, Failure> {
-    // A job whose workers vanish again and again would take every worker with it.
-    let expire = "UPDATE {s}.mcp_file_index_jobs SET retry_count = retry_count + 1, updated_at = $1, available_at = $1, \
-                  status = CASE WHEN retry_count >= $2 THEN 'failed' ELSE 'pending' END WHERE id IN ( \
-                  SELECT j.id FROM {s}.mcp_file_index_jobs j LEFT JOIN {s}.mcp_file_index_leases l ON l.job_id = j.id \
-                  WHERE j.status = 'processing' AND (l.expires_at IS NULL OR l.expires_at <= $1) \
-                  FOR UPDATE OF j SKIP LOCKED)";
-    let take = "UPDATE {s}.mcp_file_index_jobs SET status = 'processing', updated_at = $1 WHERE id IN ( \
-                SELECT id FROM {s}.mcp_file_index_jobs WHERE status = 'pending' AND available_at <= $1 \
-                ORDER BY available_at, id LIMIT $2 FOR UPDATE SKIP LOCKED) \
-                RETURNING id, apikey_hash, project, file_path, operation, file_updated_at, retry_count, created_at";
-    let lease = "INSERT INTO {s}.mcp_file_index_leases (job_id, worker, expires_at, token) VALUES ($1, $2, $3, $4) \
-                 ON CONFLICT (job_id) DO UPDATE SET worker = $2, expires_at = $3, token = $4";
+    let horizon = micros_between(claim.now, claim.horizon);
+    let length = micros_between(claim.now, claim.lease_until);
     let step = async {
-        let expire = connection.prepare(bucket, expire).await?;
-        let take = connection.prepare(bucket, take).await?;
-        let lease = connection.prepare(bucket, lease).await?;
+        let expire = connection.prepare(bucket, EXPIRE).await?;
+        let free = connection.prepare(bucket, FREE).await?;
+        let bring_forward = connection.prepare(bucket, BRING_FORWARD).await?;
+        let take = connection.prepare(bucket, TAKE).await?;
+        let lease = connection.prepare(bucket, LEASE).await?;
         let transaction = connection.client.transaction().await?;
-        let now = to_system_time(claim.now);
-        transaction.execute(&expire, &[&now, &(claim.retry_max as i32)]).await?;
-        let rows = transaction.query(&take, &[&now, &(claim.batch as i64)]).await?;
+        let expired = transaction.query(&expire, &[&(claim.retry_max as i32), &horizon]).await?;
+        let expired: Vec<i64> = expired.iter().map(|row| row.get(0)).collect();
+        if !expired.is_empty() {
+            transaction.execute(&free, &[&expired]).await?;
+        }
+        transaction.execute(&bring_forward, &[&horizon]).await?;
+        let rows = transaction.query(&take, &[&(claim.batch as i64)]).await?;
         let mut jobs = Vec::with_capacity(rows.len());
         for row in &rows {
-            let token = new_token();
-            let job: i64 = row.get(0);
-            let until = to_system_time(claim.lease_until);
-            transaction.execute(&lease, &[&job, &claim.worker, &until, &token.to_string()]).await?;
-            jobs.push((token, row));
+            let (job, token): (i64, i64) = (row.get(0), new_token());
+            transaction.execute(&lease, &[&job, &claim.worker, &length, &token.to_string()]).await?;
+            jobs.push(job_of(bucket.number, token, row));
         }
-        let jobs: Vec<_> = jobs.into_iter().map(|(token, row)| job_of(bucket.number, token, row)).collect();
         transaction.commit().await?;
         Ok(jobs)
     };
@@ -335,6 +380,10 @@ async fn claim_jobs(
     let mut jobs: Vec<IndexJob> = jobs.into_iter().collect::<Result<_, Failure>>()?;
     jobs.sort_by_key(|job| job.lease.job);
     Ok(jobs)
+}
+
+fn micros_between(from: StoreTime, to: StoreTime) -> i64 {
+    to.0.saturating_sub(from.0).max(0)
 }
 
 fn job_of(bucket: u32, token: i64, row: &Row) -> Result<IndexJob, Failure> {

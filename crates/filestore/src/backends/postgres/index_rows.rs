@@ -15,8 +15,7 @@ use crate::indexing::{ChunkVector, IndexJob, LeasedWrite, NewChunk, NewChunks, h
 
 const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 const HELD: &str = "SELECT 1 FROM {s}.mcp_file_index_leases WHERE job_id = $1 AND token = $2 FOR UPDATE";
-const UPDATED_AT: &str =
-    "SELECT updated_at FROM {s}.mcp_files WHERE apikey_hash = $1 AND project = $2 AND path = $3 AND deleted = FALSE";
+const UPDATED_AT: &str = "SELECT updated_at FROM {s}.mcp_files WHERE apikey_hash = $1 AND project = $2 AND path = $3 AND deleted = FALSE";
 const KNOWN: &str = "SELECT c.chunk_index, c.id, c.start_byte, c.end_byte, c.content_hash, b.tokenizer, b.token_count \
      FROM {s}.mcp_file_chunks c LEFT JOIN {s}.mcp_file_chunk_bm25 b ON b.chunk_id = c.id \
      WHERE c.apikey_hash = $1 AND c.project = $2 AND c.file_path = $3";
@@ -39,7 +38,8 @@ const UNMARK: &str =
 const TOTALS: &str = "INSERT INTO {s}.mcp_file_scopes AS known (apikey_hash, project, chunks, tokens) VALUES ($1, $2, $3, $4) \
      ON CONFLICT (apikey_hash, project) DO UPDATE SET chunks = known.chunks + EXCLUDED.chunks, \
      tokens = known.tokens + EXCLUDED.tokens";
-const SAME_CHUNKS: &str = "SELECT id, content_hash FROM {s}.mcp_file_chunks WHERE id = ANY($1) AND apikey_hash = $2";
+const SAME_CHUNKS: &str =
+    "SELECT id, content_hash FROM {s}.mcp_file_chunks WHERE id = ANY($1) AND apikey_hash = $2";
 
 /// Makes the rows of the job's file those of `new`, or removes them. What is the same stays.
 pub(super) async fn replace(
@@ -124,6 +124,13 @@ impl Statements {
     }
 }
 
+/// The lexemes that stand for a chunk's tenant and project. No token of a text or a path begins so. The columns decide what is
+/// shown; these only make lists short, so that part of the digest is enough.
+pub(super) fn scope_words(tenant: &str, project: &str) -> [String; 2] {
+    let tenant = tenant.get(..16).unwrap_or(tenant);
+    [format!("\u{1}{tenant}"), format!("\u{1}{tenant}{project}")]
+}
+
 /// The rows of one file inside a transaction.
 struct FileRows<'a> {
     transaction: &'a Transaction<'a>,
@@ -148,7 +155,10 @@ impl FileRows<'_> {
         let hash = hash_bytes(name.as_bytes());
         let key = i64::from_be_bytes(std::array::from_fn(|at| hash.0[at]));
         self.transaction.execute(&self.statements.lock, &[&key]).await?;
-        let held = self.transaction.query_opt(&self.statements.held, &[&lease.job, &lease.token.to_string()]).await?;
+        let held = self
+            .transaction
+            .query_opt(&self.statements.held, &[&lease.job, &lease.token.to_string()])
+            .await?;
         Ok(held.is_some())
     }
 
@@ -228,11 +238,14 @@ impl FileRows<'_> {
             [&tenant, &project, &path, &index, &start, &end, &chunk.text, &hash, &now];
         let id: i64 = self.transaction.query_one(add, &values).await?.get(0);
         let (tokens, length) = (chunk.words.to_json(), chunk.words.length as i32);
-        let words: Vec<&str> = chunk.words.counts.keys().map(String::as_str).collect();
+        let scope = scope_words(&tenant, project);
+        let words: Vec<&str> =
+            chunk.words.counts.keys().map(String::as_str).chain(scope.iter().map(String::as_str)).collect();
         let bm25: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
             [&id, &tokens, &length, &new.mark.tokenizer, &now];
         let lexemes: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [&id, &tenant, &project, &words];
-        let (bm25, words) = (self.transaction.execute(add_bm25, &bm25), self.transaction.execute(add_words, &lexemes));
+        let (bm25, words) =
+            (self.transaction.execute(add_bm25, &bm25), self.transaction.execute(add_words, &lexemes));
         futures::future::try_join(bm25, words).await?;
         if let Some(vector) = &chunk.vector {
             self.put_vector(id, vector, &new.model, new.now).await?;
@@ -241,7 +254,8 @@ impl FileRows<'_> {
     }
 
     async fn put_vector(&self, id: i64, vector: &[f32], model: &str, now: StoreTime) -> Result<(), Error> {
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [&id, &vector, &model, &to_system_time(now)];
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&id, &vector, &model, &to_system_time(now)];
         self.transaction.execute(&self.statements.put_vector, &values).await?;
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! The tables by which chunks are found, beside those of the specification.
 
 /// The words of a chunk once more as a `tsvector`, which a GIN index finds; they are our own tokens, not those of a text search
-/// configuration. The totals and the marks are what a search needs without counting.
+/// configuration. Two of them name the tenant and the project ([`scope_words`](super::index_rows::scope_words)): a query asks
+/// for them too, so that the index walks the shorter lists and a common word of other tenants costs nothing. The totals and the
+/// marks are what a search needs without counting.
 pub(super) const SEARCH: &str = "
 CREATE TABLE IF NOT EXISTS {s}.mcp_file_chunk_words (
     chunk_id    BIGINT       PRIMARY KEY REFERENCES {s}.mcp_file_chunks(id) ON DELETE CASCADE,
@@ -10,7 +12,6 @@ CREATE TABLE IF NOT EXISTS {s}.mcp_file_chunk_words (
     words       TSVECTOR     NOT NULL
 );
 CREATE INDEX IF NOT EXISTS idx_mcp_file_chunk_words_words ON {s}.mcp_file_chunk_words USING gin (words);
-CREATE INDEX IF NOT EXISTS idx_mcp_file_chunk_words_scope ON {s}.mcp_file_chunk_words (apikey_hash, project);
 
 CREATE TABLE IF NOT EXISTS {s}.mcp_file_scopes (
     apikey_hash CHAR(64)     NOT NULL,

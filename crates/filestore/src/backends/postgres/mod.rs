@@ -11,15 +11,21 @@ mod connection;
 mod delete;
 mod failure;
 mod files;
+mod index;
+mod index_rows;
+mod index_schema;
 mod listing;
+mod maintenance;
 mod migrate;
 mod mutation;
 mod pool;
+mod publication;
 mod purge;
 mod queue;
 mod records;
 mod rename;
 mod schema;
+mod search;
 mod time;
 mod tls;
 mod versions;
@@ -30,6 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use model::{ErrorCode, Failure, TenantId};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::backend::{BackendFuture, FileBackend};
@@ -37,10 +44,13 @@ use crate::entry::{
     FileListing, FileSlice, FileVersion, PathState, ProjectSummary, StoreTime, VersionContent,
 };
 use crate::limits::StoreLimits;
+use crate::metrics::StoreMetrics;
 use crate::mutation::{DeleteRequest, RenameRequest, RestoreRequest, WriteOutcome, WriteRequest};
 use crate::path::StorePath;
 use crate::project::ProjectScope;
 use crate::rules;
+pub use maintenance::{PostgresMaintenance, PostgresSnapshot};
+
 use bucket::{Bucket, MAX_BUCKETS, bucket_number};
 use connection::ServerAddress;
 use failure::DatabaseError;
@@ -66,6 +76,8 @@ pub struct PostgresOptions {
     /// For so long after a change, this process reads the changed project from the primary.
     pub replica_lag: Duration,
     pub limits: StoreLimits,
+    /// Where to count how long changes wait.
+    pub metrics: Option<Arc<StoreMetrics>>,
 }
 
 impl PostgresOptions {
@@ -80,6 +92,7 @@ impl PostgresOptions {
             embedding_dimension,
             replica_lag: Duration::from_secs(10),
             limits: StoreLimits::default(),
+            metrics: None,
         }
     }
 }
@@ -93,8 +106,11 @@ pub struct PostgresStore {
     /// Projects that were changed lately, which a replica may not know yet.
     changed: Mutex<HashMap<ProjectScope, Instant>>,
     queue: ProjectQueue,
+    commits: watch::Sender<u64>,
 }
 
+/// How long opening waits for a connection.
+const OPENING_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a read tries to get a connection: longer than the longest pause between two tries.
 const READ_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -113,7 +129,8 @@ impl PostgresStore {
             None => None,
         };
         let buckets: Vec<Bucket> = (0..options.buckets).map(Bucket::new).collect();
-        let mut connection = primary.acquire(options.connect_timeout).await?;
+        // A call waits for this: a database that is away is tried again by the next one.
+        let mut connection = primary.acquire(options.connect_timeout.min(OPENING_PATIENCE)).await?;
         connection.in_transaction = true;
         migrate::migrate(&mut connection.client, &buckets, options.embedding_dimension).await?;
         connection.in_transaction = false;
@@ -125,6 +142,7 @@ impl PostgresStore {
             replica,
             changed: Mutex::default(),
             queue: ProjectQueue::default(),
+            commits: watch::Sender::new(0),
         })
     }
 
@@ -166,7 +184,19 @@ impl PostgresStore {
         changed.get(scope).is_some_and(|at| at.elapsed() < self.options.replica_lag)
     }
 
+    /// The number of changes that this process has made. Those of others are found by asking.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.subscribe()
+    }
+
+    fn count_wait(&self, waited: Duration) {
+        if let Some(metrics) = &self.options.metrics {
+            metrics.lock_wait(waited);
+        }
+    }
+
     fn note_change(&self, scope: &ProjectScope) {
+        self.commits.send_modify(|count| *count += 1);
         if self.replica.is_none() {
             return;
         }

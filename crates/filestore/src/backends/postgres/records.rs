@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use model::{ErrorCode, Failure, TenantId};
+use serde_json::Value;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -107,6 +108,8 @@ impl PostgresStore {
         }
         let tenants: Vec<String> = calls.iter().map(|call| call.tenant.to_hex()).collect();
         let times: Vec<SystemTime> = calls.iter().map(|call| to_system_time(call.at)).collect();
+        // JSONB holds no NUL, whatever a caller sent.
+        let parameters: Vec<Value> = calls.iter().map(|call| without_nul(&call.parameters)).collect();
         let numbers: Vec<(i64, i64)> =
             calls.iter().map(|call| (call.duration_ms as i64, call.cost as i64)).collect();
         let mut batch = StatementBatch::default();
@@ -118,7 +121,7 @@ impl PostgresStore {
                     &times[at],
                     &call.tool,
                     &call.caller,
-                    &call.parameters,
+                    &parameters[at],
                     &call.error_code,
                     &numbers[at].0,
                     &numbers[at].1,
@@ -150,6 +153,18 @@ impl PostgresStore {
         let mut connection = self.connection(READ_PATIENCE).await?;
         let statement = connection.prepare_shared(template).await?;
         Ok(connection.client.execute(&statement, parameters).await?)
+    }
+}
+
+fn without_nul(value: &Value) -> Value {
+    let text = |text: &str| text.replace('\0', "\u{FFFD}");
+    match value {
+        Value::String(given) => Value::String(text(given)),
+        Value::Array(given) => Value::Array(given.iter().map(without_nul).collect()),
+        Value::Object(given) => {
+            Value::Object(given.iter().map(|(name, value)| (text(name), without_nul(value))).collect())
+        }
+        other => other.clone(),
     }
 }
 

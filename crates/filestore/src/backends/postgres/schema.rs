@@ -2,7 +2,8 @@
 
 /// In the order in which they are applied; the version of a bucket is how many were. What was released is never changed, only
 /// followed by another one. `{s}` stands for the bucket's schema, `{dimension}` for that of the embeddings.
-pub(crate) const MIGRATIONS: &[&str] = &[FILES_AND_INDEX];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[FILES_AND_INDEX, super::index_schema::SEARCH, super::publication::PUBLICATIONS];
 
 /// The schema that all buckets share.
 pub(crate) const SHARED: &str = "

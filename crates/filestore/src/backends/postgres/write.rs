@@ -15,6 +15,7 @@ use crate::guard::{MutationOutcome, check_guard};
 use crate::limits::StoreLimits;
 use crate::mutation::{RestoreRequest, WriteMode, WriteOutcome, WriteRequest};
 use crate::path::StorePath;
+use crate::quota::check_tenant_quota;
 use crate::rules::{self, WriteFacts};
 
 const CURRENT: &str = "SELECT f.content, h.content_hash FROM {s}.mcp_files f \
@@ -30,6 +31,8 @@ const SET_HASH: &str = "INSERT INTO {s}.mcp_file_hashes (file_id, content_hash) 
      SELECT id, $4::bytea FROM {s}.mcp_files \
      WHERE apikey_hash = $1 AND project = $2 AND path = $3 AND deleted = FALSE \
      ON CONFLICT (file_id) DO UPDATE SET content_hash = EXCLUDED.content_hash";
+const TENANT_BYTES: &str =
+    "SELECT coalesce(sum(bytes), 0)::bigint FROM {s}.mcp_file_projects WHERE apikey_hash = $1";
 const ADD_JOB: &str = "INSERT INTO {s}.mcp_file_index_jobs \
      (apikey_hash, project, file_path, operation, file_updated_at) VALUES ($1, $2, $3, 'UPSERT', $4)";
 
@@ -38,6 +41,8 @@ struct Prepared {
     current: Statement,
     has_files: Statement,
     file_among: Statement,
+    /// Only where the tenant has a limit.
+    tenant_bytes: Option<Statement>,
     save: Statement,
     insert: Statement,
     update: Statement,
@@ -46,8 +51,17 @@ struct Prepared {
 }
 
 impl Prepared {
-    async fn prepare(connection: &mut Connection, bucket: &Bucket) -> Result<Prepared, Error> {
+    async fn prepare(
+        connection: &mut Connection,
+        bucket: &Bucket,
+        limits: &StoreLimits,
+    ) -> Result<Prepared, Error> {
+        let tenant_bytes = match limits.needs_tenant_bytes() {
+            true => Some(connection.prepare(bucket, TENANT_BYTES).await?),
+            false => None,
+        };
         Ok(Prepared {
+            tenant_bytes,
             current: connection.prepare(bucket, CURRENT).await?,
             has_files: connection.prepare(bucket, HAS_FILES).await?,
             file_among: connection.prepare(bucket, FILE_AMONG).await?,
@@ -68,7 +82,7 @@ pub(super) async fn attempt(
     let limits = attempt.store.limits();
     rules::check_write(limits, request)?;
     let frame = Frame::prepare(connection, attempt.bucket).await?;
-    let prepared = Prepared::prepare(connection, attempt.bucket).await?;
+    let prepared = Prepared::prepare(connection, attempt.bucket, attempt.store.limits()).await?;
     let client = &connection.client;
     let (opening, found) = futures::future::join(
         attempt.begin(client, &frame),
@@ -89,7 +103,7 @@ pub(super) async fn attempt_restore(
     request: &RestoreRequest,
 ) -> Result<Step, Aborted> {
     let frame = Frame::prepare(connection, attempt.bucket).await?;
-    let prepared = Prepared::prepare(connection, attempt.bucket).await?;
+    let prepared = Prepared::prepare(connection, attempt.bucket, attempt.store.limits()).await?;
     let version_content = connection.prepare(attempt.bucket, VERSION_CONTENT).await?;
     let client = &connection.client;
     let (project, path) = (attempt.scope.project.as_str(), request.path.as_str());
@@ -121,6 +135,8 @@ struct Found {
     current: Option<Row>,
     has_descendants: bool,
     parent_file: Option<StorePath>,
+    /// 0 where nobody asks.
+    tenant_bytes: i64,
 }
 
 async fn gather(
@@ -132,17 +148,24 @@ async fn gather(
     let (tenant, project, text) = (&attempt.tenant, attempt.scope.project.as_str(), path.as_str());
     let (first, end) = path.descendant_range();
     let ancestors = ancestor_texts(path);
-    let (current, below, above) = futures::future::join3(
+    let kept = async {
+        match &prepared.tenant_bytes {
+            Some(statement) => Ok(client.query_one(statement, &[tenant]).await?.get(0)),
+            None => Ok::<i64, Error>(0),
+        }
+    };
+    let (current, below, above, kept) = futures::future::join4(
         client.query_opt(&prepared.current, &[tenant, &project, &text]),
         client.query_opt(&prepared.has_files, &[tenant, &project, &first, &end]),
         client.query_opt(&prepared.file_among, &[tenant, &project, &ancestors]),
+        kept,
     )
     .await;
     let parent_file = match above? {
         Some(row) => Some(StorePath::parse(row.get(0))?),
         None => None,
     };
-    Ok(Found { current: current?, has_descendants: below?.is_some(), parent_file })
+    Ok(Found { current: current?, has_descendants: below?.is_some(), parent_file, tenant_bytes: kept? })
 }
 
 pub(super) fn ancestor_texts(path: &StorePath) -> Vec<String> {
@@ -171,6 +194,7 @@ async fn put(
     let content = rules::plan_write(limits, request, &facts)?;
     let hash = ContentHash(*blake3::hash(&content).as_bytes());
     let (size, before) = (content.len() as i64, current.map_or(0, |current| current.len() as i64));
+    check_tenant_quota(limits, found.tenant_bytes.max(0) as u64, before as u64, size as u64)?;
     opened.bytes += size - before;
     opened.files += i64::from(current.is_none());
 

@@ -1,6 +1,7 @@
 //! The port for files, on SQLite: reads go to the pool, changes to the one that writes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use model::{Failure, TenantId};
 use rusqlite::Connection;
@@ -36,10 +37,19 @@ impl SqliteStore {
         mut work: impl FnMut(ProjectChange) -> WorkResult<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (columns, settings) = (ScopeColumns::of(scope), Arc::clone(&self.settings));
-        self.write(Some(scope.clone()), move |conn| {
-            work(ProjectChange::begin(conn, &columns, &settings.limits, settings.now())?)
-        })
-        .await
+        let asked = Instant::now();
+        let waited = Arc::new(OnceLock::new());
+        let began = Arc::clone(&waited);
+        let done = self
+            .write(Some(scope.clone()), move |conn| {
+                began.get_or_init(|| asked.elapsed());
+                work(ProjectChange::begin(conn, &columns, &settings.limits, settings.now())?)
+            })
+            .await;
+        if let Some(metrics) = self.settings.metrics.get() {
+            metrics.lock_wait(*waited.get_or_init(|| asked.elapsed()));
+        }
+        done
     }
 }
 

@@ -57,9 +57,10 @@ pub(super) fn read(
     // SQLite counts from 1, and longer than its longest value nothing can be.
     let first = i64::try_from(offset).unwrap_or(longest).min(longest) + 1;
     let length = length.map_or(longest, |length| i64::try_from(length).unwrap_or(longest).min(longest));
+    // Of an empty value SQLite makes no part, but NULL.
     let found = conn
         .prepare_cached(
-            "SELECT substr(content, ?4, ?5), size, updated_at, content_hash
+            "SELECT coalesce(substr(content, ?4, ?5), x''), size, updated_at, content_hash
              FROM mcp_files JOIN mcp_file_hashes ON file_id = id
              WHERE apikey_hash = ?1 AND project = ?2 AND path = ?3 AND deleted = 0",
         )?

@@ -32,9 +32,9 @@ impl IndexBackend for SqliteStore {
 
     fn claim<'a>(&'a self, _bucket: u32, claim: &'a JobClaim) -> BackendFuture<'a, Vec<IndexJob>> {
         Box::pin(async move {
-            let now = claim.now;
+            let (now, horizon) = (claim.now, claim.horizon);
             // A look costs nothing; a change, even of nothing, wakes everybody who waits for changes.
-            if !self.read(move |conn| has_due_job(conn, now)).await? {
+            if !self.read(move |conn| has_due_job(conn, now, horizon)).await? {
                 return Ok(Vec::new());
             }
             let claim = claim.clone();
@@ -42,7 +42,7 @@ impl IndexBackend for SqliteStore {
         })
     }
 
-    fn extend(&self, lease: JobLease, until: StoreTime) -> BackendFuture<'_, bool> {
+    fn extend(&self, lease: JobLease, _now: StoreTime, until: StoreTime) -> BackendFuture<'_, bool> {
         let work = move |conn: &Connection| {
             let sql = "UPDATE mcp_file_index_leases SET expires_at = ?3 WHERE job_id = ?1 AND token = ?2";
             Ok(conn.prepare_cached(sql)?.execute(params![lease.job, lease.token, until.0])? > 0)
@@ -179,8 +179,14 @@ impl IndexBackend for SqliteStore {
 
     fn remove_ended(&self, before: StoreTime) -> BackendFuture<'_, u64> {
         Box::pin(self.write(None, move |conn| {
+            // One that was given up stays as long as its file is found by nothing but its job.
             let sql =
-                "DELETE FROM mcp_file_index_jobs WHERE status IN ('done', 'failed') AND updated_at < ?1";
+                "DELETE FROM mcp_file_index_jobs AS j WHERE status IN ('done', 'failed') AND updated_at < ?1
+                 AND (status = 'done' OR NOT EXISTS (SELECT 1 FROM mcp_files f
+                     LEFT JOIN mcp_file_indexed i ON i.apikey_hash = f.apikey_hash AND i.project = f.project
+                         AND i.file_path = f.path AND i.file_updated_at = f.updated_at
+                     WHERE f.apikey_hash = j.apikey_hash AND f.project = j.project AND f.path = j.file_path
+                         AND f.deleted = 0 AND i.file_path IS NULL))";
             Ok(conn.prepare_cached(sql)?.execute([before.0])? as u64)
         }))
     }
@@ -210,21 +216,25 @@ fn prepare_vectors(conn: &Connection, wanted: &str, now: StoreTime) -> WorkResul
 }
 
 const EXPIRED: &str = "FROM mcp_file_index_jobs j LEFT JOIN mcp_file_index_leases l ON l.job_id = j.id
-     WHERE j.status = 'processing' AND (l.expires_at IS NULL OR l.expires_at <= ?1)";
+     WHERE j.status = 'processing' AND (l.expires_at IS NULL OR l.expires_at <= ?1 OR l.expires_at > ?2)";
 
-fn has_due_job(conn: &Connection, now: StoreTime) -> WorkResult<bool> {
-    let pending = "SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= ?1 LIMIT 1";
-    if conn.prepare_cached(pending)?.exists([now.0])? {
+fn has_due_job(conn: &Connection, now: StoreTime, horizon: StoreTime) -> WorkResult<bool> {
+    let due = "SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= ?1 LIMIT 1";
+    let beyond = "SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at > ?1 LIMIT 1";
+    if conn.prepare_cached(due)?.exists([now.0])? || conn.prepare_cached(beyond)?.exists([horizon.0])? {
         return Ok(true);
     }
-    Ok(conn.prepare_cached(&format!("SELECT 1 {EXPIRED} LIMIT 1"))?.exists([now.0])?)
+    Ok(conn.prepare_cached(&format!("SELECT 1 {EXPIRED} LIMIT 1"))?.exists([now.0, horizon.0])?)
 }
 
 fn claim_jobs(conn: &Connection, claim: &JobClaim) -> WorkResult<Vec<IndexJob>> {
     // A job whose workers vanish again and again would take every worker with it.
     let mut statement = conn.prepare_cached(&format!("SELECT j.id {EXPIRED} ORDER BY j.id"))?;
     let expired: Vec<i64> =
-        statement.query_map([claim.now.0], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        statement.query_map([claim.now.0, claim.horizon.0], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let forward =
+        "UPDATE mcp_file_index_jobs SET available_at = ?1 WHERE status = 'pending' AND available_at > ?2";
+    conn.prepare_cached(forward)?.execute([claim.now.0, claim.horizon.0])?;
     for id in expired {
         conn.prepare_cached("DELETE FROM mcp_file_index_leases WHERE job_id = ?1")?.execute([id])?;
         conn.prepare_cached(

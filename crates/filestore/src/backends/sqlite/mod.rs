@@ -21,7 +21,10 @@ mod group_commit;
 mod index;
 mod index_rows;
 mod index_schema;
+mod maintenance;
 mod mutate;
+mod publication;
+mod publication_schema;
 mod queue;
 mod readers;
 mod records;
@@ -30,7 +33,7 @@ mod search;
 mod versions;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use model::{Failure, WallClock};
 use rusqlite::Connection;
@@ -40,10 +43,13 @@ use self::group_commit::Writer;
 use self::readers::Readers;
 use crate::entry::StoreTime;
 use crate::limits::StoreLimits;
+use crate::metrics::StoreMetrics;
 use crate::project::ProjectScope;
 
 pub use fault::SqliteStoreError;
 pub(crate) use fault::WorkResult;
+pub(crate) use maintenance::not_empty;
+pub use maintenance::{SqliteMaintenance, SqliteSnapshot};
 
 /// The embedded store. Copies share one database; the last one to go closes it.
 #[derive(Clone)]
@@ -55,6 +61,7 @@ pub struct SqliteStore {
 struct Settings {
     limits: StoreLimits,
     clock: Arc<dyn WallClock>,
+    metrics: OnceLock<Arc<StoreMetrics>>,
 }
 
 impl Settings {
@@ -79,9 +86,15 @@ impl SqliteStore {
         let readers = Readers::new(path.to_owned(), limits.lock_timeout);
         let writer = Writer::start(path.to_owned(), limits.lock_timeout)?;
         Ok(SqliteStore {
-            settings: Arc::new(Settings { limits, clock }),
+            settings: Arc::new(Settings { limits, clock, metrics: OnceLock::new() }),
             connections: Arc::new(Connections { readers, writer }),
         })
+    }
+
+    /// Where to count how long changes wait; from the first call on.
+    pub fn count_in(&self, metrics: Arc<StoreMetrics>) {
+        // A second one would only count the same again.
+        let _ = self.settings.metrics.set(metrics);
     }
 
     /// The number of commits so far. It changes when files and index jobs have changed, so that workers need not poll.

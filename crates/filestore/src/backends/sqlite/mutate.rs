@@ -15,6 +15,7 @@ use crate::mutation::{
     WriteRequest,
 };
 use crate::path::StorePath;
+use crate::quota::check_tenant_quota;
 use crate::rules::{self, DeleteFacts, DeletePlan, RenameFacts, WriteFacts};
 
 /// A change of one project under way.
@@ -162,6 +163,18 @@ impl<'a> ProjectChange<'a> {
             project_bytes: u64::try_from(self.bytes).unwrap_or_default(),
         };
         let content = rules::plan_write(limits, request, &facts)?;
+        if limits.needs_tenant_bytes() {
+            let sql = "SELECT coalesce(sum(bytes), 0) FROM mcp_file_projects WHERE apikey_hash = ?1";
+            let kept: i64 =
+                self.conn.prepare_cached(sql)?.query_row([&self.scope.tenant], |row| row.get(0))?;
+            let before = current.as_ref().map_or(0, Vec::len) as u64;
+            check_tenant_quota(
+                limits,
+                u64::try_from(kept).unwrap_or_default(),
+                before,
+                content.len() as u64,
+            )?;
+        }
         let content_hash = ContentHash(*blake3::hash(&content).as_bytes());
         let size = content.len() as i64;
         let (first, end) = only(path);

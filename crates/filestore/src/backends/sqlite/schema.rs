@@ -14,7 +14,8 @@ use super::fault::SqliteStoreError;
 const APPLICATION_ID: i64 = 0x6432_6673;
 
 /// The steps, oldest first: the step at position n makes format n + 1 of format n. A released step is never edited.
-const STEPS: &[&str] = &[FILES_AND_INDEX, super::index_schema::SEARCH];
+const STEPS: &[&str] =
+    &[FILES_AND_INDEX, super::index_schema::SEARCH, super::publication_schema::PUBLICATIONS];
 
 const FILES_AND_INDEX: &str = "
 CREATE TABLE mcp_files (

@@ -10,6 +10,9 @@ mod outline;
 pub(crate) mod print;
 mod uses;
 
+use std::ops::Range;
+
+use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, Parsed as Module, lexer, parse_unchecked};
 use ruff_text_size::Ranged;
 
@@ -53,6 +56,26 @@ fn read(source: &str, limits: &OutlineLimits, facts: Option<&mut Gathered>) -> P
     }
     let stack = (depth.levels + FEW_LEVELS) * STACK_PER_LEVEL;
     stacker::grow(stack, || read_module(source, limits, module, &depth, facts))
+}
+
+/// The tokens of a text with their places, comments among them; `None` where it is nested too deeply to be read.
+pub(crate) fn tokens(source: &str) -> Option<Vec<(TokenKind, Range<usize>)>> {
+    if source.len() > LARGE && depth_before(source).levels > MAX_LEVELS {
+        return None;
+    }
+    let module = parse_unchecked(source, ParseOptions::from(Mode::Module));
+    let places = || module.tokens().iter().map(|token| (token.kind(), token.start().to_usize()));
+    let levels = depth::of(places()).levels;
+    let tokens = module
+        .tokens()
+        .iter()
+        .map(|token| (token.kind(), token.start().to_usize()..token.end().to_usize()))
+        .collect();
+    // A tree is freed by recursion.
+    if levels > FEW_LEVELS {
+        stacker::grow((levels + FEW_LEVELS) * STACK_PER_LEVEL, || drop(module));
+    }
+    Some(tokens)
 }
 
 fn depth_before(source: &str) -> Depth {

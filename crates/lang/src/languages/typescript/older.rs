@@ -1,5 +1,5 @@
-//! TypeScript as the grammar knows it, which is older than the language: each byte stays where it is, and what is new
-//! is blanked or called otherwise.
+//! Rewrites newer TypeScript syntax for the grammar, which is older than the language. Every byte keeps its place: syntax that
+//! the grammar does not know is blanked or replaced by an older form of the same length.
 
 use memchr::{memchr_iter, memmem};
 

@@ -36,6 +36,14 @@ impl Handshake {
         Ok(Handshake(bytes.into_boxed_slice()))
     }
 
+    /// The name and the version of the client, as it gave them.
+    pub(super) fn client(&self) -> String {
+        let params: Value = serde_json::from_slice(&self.0).unwrap_or_default();
+        let word = |name: &str| params["clientInfo"][name].as_str().unwrap_or_default();
+        let text = format!("{} {}", word("name"), word("version"));
+        text.trim().chars().take(100).collect()
+    }
+
     /// The two messages of the handshake.
     pub(super) fn replay(&self) -> serde_json::Result<(ClientJsonRpcMessage, ClientJsonRpcMessage)> {
         let params: Value = serde_json::from_slice(&self.0)?;
@@ -67,6 +75,7 @@ mod tests {
         let kept = initialize.params;
         assert!(kept.capabilities.roots.is_some());
         assert_eq!((kept.client_info.name.as_str(), kept.client_info.icons), ("x", None));
+        assert_eq!(Handshake::new(Some(&params)).ok().unwrap().client(), "x 1");
     }
 
     #[test]

@@ -47,6 +47,25 @@ pub(crate) struct SessionLimits {
     pub(crate) max_awake: usize,
 }
 
+/// The sessions of a server, for its operator.
+#[derive(Debug, Clone)]
+pub struct SessionsSeen {
+    pub open: usize,
+    pub awake: usize,
+    pub max: usize,
+    pub newest: Vec<SessionSeen>,
+}
+
+/// One session, without its id.
+#[derive(Debug, Clone)]
+pub struct SessionSeen {
+    /// What the client calls itself; its own words.
+    pub client: String,
+    pub owner: String,
+    pub age: Duration,
+    pub idle: Duration,
+}
+
 /// Why a session ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expiry {
@@ -209,6 +228,22 @@ impl OpenSessions {
     pub(crate) fn sweep_interval(&self) -> Duration {
         let shorter = self.limits.max_lifetime.unwrap_or(Duration::MAX).min(self.limits.inactivity);
         (shorter / 2).clamp(Duration::from_millis(10), NAP / 2)
+    }
+
+    pub(crate) fn seen(&self, most: usize) -> SessionsSeen {
+        let now = self.clock.now();
+        let table = self.table();
+        let mut sessions: Vec<Arc<Session>> = table.sessions.values().cloned().collect();
+        let (open, awake) = (sessions.len(), table.awake.len());
+        drop(table);
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.born));
+        let newest = sessions.iter().take(most).map(|session| SessionSeen {
+            client: session.handshake.client(),
+            owner: session.owner.as_str().to_owned(),
+            age: now.saturating_duration_since(session.born),
+            idle: now.saturating_duration_since(session.state().seen),
+        });
+        SessionsSeen { open, awake, max: self.limits.max_sessions, newest: newest.collect() }
     }
 
     /// Ends everything, when the server stops.
