@@ -17,6 +17,7 @@ mod docs;
 mod documents;
 mod edits;
 mod eval;
+mod facts;
 mod fuzz;
 mod house;
 mod licences;
@@ -98,6 +99,8 @@ DIR2MCP_BINARY=PATH makes every command use that binary instead of building one.
                                    how many credentials and personal data are found, missed and mistaken, on labelled
                                    lines and on real packages; --write puts the figures in docs/security-figures.md
   names                            exported type names that are declared twice
+  facts ast|typescript [--debug] FOLDER...
+                                   facts about declarations against CPython's ast, or against the TypeScript compiler
   outlines ast FOLDER...           Python outlines against CPython's own ast
   outlines ctags LANGUAGE=FOLDER...
                                    outlines against universal-ctags
@@ -136,6 +139,7 @@ fn main() -> ExitCode {
         "documents" => documents::run(&mut args),
         "fuzz" => fuzz::run_families(&mut args),
         "names" => house::check_names(),
+        "facts" => facts::run(&mut args),
         "outlines" => outlines::run(&mut args),
         "secrets" => secrets::run_figures(&mut args),
         "" | "help" | "--help" | "-h" => {

@@ -13,6 +13,7 @@ mod bundle;
 mod call;
 mod calls;
 mod clock;
+mod code_search;
 mod corpus;
 mod document_text;
 mod document_view;
@@ -61,6 +62,9 @@ pub use bundle::{BundleAnswer, BundleRequest, KeepBundle};
 pub use call::{Call, Deadline};
 pub use calls::{AuditNote, AuditTrail, AuditVerdict, CallSink, Calls, EndedCall};
 pub use clock::SystemClock;
+pub use code_search::{
+    CodeFacts, CodeParts, CodeSearchHit, CodeSearchRequest, CodeSearchResults, FactsOfFile,
+};
 pub use corpus::{Corpus, ModelNames, read_corpus};
 pub use document_text::{DocumentPart, WholeDocument};
 pub use document_view::{DocumentView, RawDocument, ViewedText, ViewedUnit, outline_of};
@@ -95,6 +99,7 @@ pub use published::{
     StoreFeed,
 };
 pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
+pub use retrieve::code;
 pub use retrieve::summary::{GivenResult, SummaryStyle};
 pub use retrieve::symbols::{SymbolDefinition, SymbolUse};
 pub use retrieve::windows::{LineHit, Windows};

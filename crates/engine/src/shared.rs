@@ -16,6 +16,7 @@ use retrieve::{QueryEmbedder, QueryVectors};
 use tokio::sync::watch;
 
 use crate::answers::RememberedAnswers;
+use crate::code_search::RememberedFacts;
 use crate::corpus::{Corpus, read_corpus};
 use crate::embedding;
 use crate::engine::{EngineConfig, EngineError};
@@ -59,6 +60,8 @@ pub(crate) struct SharedEngine {
     turns: Arc<Turns>,
     role: RwLock<IndexRole>,
     pub(crate) answers: RememberedAnswers,
+    /// Facts about declarations, where somebody asks for them.
+    pub(crate) facts: RememberedFacts,
     /// True while a job of this process runs; its end wakes those who wait for it.
     running: watch::Sender<bool>,
     foreign: Mutex<Option<(Instant, Progress)>>,
@@ -113,6 +116,7 @@ impl SharedEngine {
             turns: Arc::default(),
             role: RwLock::new(role),
             answers: RememberedAnswers::default(),
+            facts: RememberedFacts::default(),
             running: watch::Sender::new(false),
             foreign: Mutex::new(None),
             told: std::sync::Once::new(),

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{
-    ChunkId, ContentHash, DocId, EmbeddingProvider, Generation, IndexKind, Outline, RepType, Representation,
+    ChunkId, ContentHash, DocId, EmbeddingProvider, FileFacts, Generation, IndexKind, Outline, RepType,
+    Representation,
 };
 
 use crate::batch::KnownDocument;
-use crate::catalog::{self, Catalog, Counts, DocumentPrint, DocumentRow, Unoutlined};
+use crate::catalog::{self, Catalog, Counts, DerivedRows, DocumentPrint, DocumentRow, Unoutlined};
 use crate::derive::{Derived, KINDS, Makers};
 use crate::documents::Documents;
 use crate::error::IndexError;
@@ -221,7 +222,7 @@ impl Index {
 
     /// Documents that lack the outline of their present content, after one of them.
     pub fn unoutlined(&self, after: DocId, limit: usize) -> Result<Vec<Unoutlined>, IndexError> {
-        self.catalog.unoutlined(after, limit)
+        self.catalog.underived(DerivedRows::Outlines, after, limit)
     }
 
     pub fn put_outlines(&self, outlines: &[(DocId, ContentHash, Outline)]) -> Result<(), IndexError> {
@@ -229,27 +230,63 @@ impl Index {
             .iter()
             .map(|(doc, hash, outline)| (*doc, *hash, crate::outlines::pack(outline)))
             .collect();
-        self.catalog.put_outlines(&packed)
+        self.catalog.put_derived(DerivedRows::Outlines, &packed)
     }
 
     /// From now on outlines are made by these rules; those made by others are forgotten.
     pub fn outline_by(&self, rules: &str) -> Result<(), IndexError> {
-        self.catalog.outline_by(rules)
+        self.catalog.derive_by(DerivedRows::Outlines, rules)
     }
 
     /// Says that every document changed up to this commit has its outline.
     pub fn set_outlined_up_to(&self, generation: Generation) -> Result<(), IndexError> {
-        self.catalog.set_outlined_up_to(generation.0)
+        self.catalog.set_derived_up_to(DerivedRows::Outlines, generation.0)
     }
 
     pub fn outlined_up_to(&self) -> Result<Generation, IndexError> {
-        self.catalog.outlined_up_to().map(Generation)
+        self.catalog.derived_up_to(DerivedRows::Outlines).map(Generation)
     }
 
     /// What files declare and use under a name; `None` for a file whose outline is not made yet.
     pub fn outlines(&self, paths: &[String], name: &str) -> Result<Vec<Option<Outline>>, IndexError> {
-        let packed = self.catalog.outlines(paths)?;
+        let packed = self.catalog.derived(DerivedRows::Outlines, paths)?;
         Ok(packed.into_iter().map(|packed| crate::outlines::unpack(&packed?, name)).collect())
+    }
+
+    /// Documents that lack the facts of their present content, after one of them.
+    pub fn without_facts(&self, after: DocId, limit: usize) -> Result<Vec<Unoutlined>, IndexError> {
+        self.catalog.underived(DerivedRows::Facts, after, limit)
+    }
+
+    pub fn put_facts(&self, facts: &[(DocId, ContentHash, FileFacts)]) -> Result<(), IndexError> {
+        let packed: Vec<_> =
+            facts.iter().map(|(doc, hash, facts)| (*doc, *hash, crate::facts::pack(facts))).collect();
+        self.catalog.put_derived(DerivedRows::Facts, &packed)
+    }
+
+    /// From now on facts are made by these rules; those made by others are forgotten.
+    pub fn facts_by(&self, rules: &str) -> Result<(), IndexError> {
+        self.catalog.derive_by(DerivedRows::Facts, rules)
+    }
+
+    /// Says that every document changed up to this commit has its facts.
+    pub fn set_facts_up_to(&self, generation: Generation) -> Result<(), IndexError> {
+        self.catalog.set_derived_up_to(DerivedRows::Facts, generation.0)
+    }
+
+    pub fn facts_up_to(&self) -> Result<Generation, IndexError> {
+        self.catalog.derived_up_to(DerivedRows::Facts).map(Generation)
+    }
+
+    /// The files whose facts are kept, each with the hash of the content they were made of, by path.
+    pub fn documents_with_facts(&self) -> Result<Vec<(String, ContentHash)>, IndexError> {
+        self.catalog.documents_with_facts()
+    }
+
+    /// The facts of these files; `None` where they are not made yet.
+    pub fn facts(&self, paths: &[String]) -> Result<Vec<Option<FileFacts>>, IndexError> {
+        let packed = self.catalog.derived(DerivedRows::Facts, paths)?;
+        Ok(packed.into_iter().map(|packed| crate::facts::unpack(&packed?)).collect())
     }
 
     /// The texts of the chunks before this one that reach into the same page, time or lines of its document; of a very

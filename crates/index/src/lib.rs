@@ -24,6 +24,7 @@ mod derive;
 mod documents;
 mod embed;
 mod error;
+mod facts;
 mod faults;
 mod feed;
 mod follow;

@@ -12,6 +12,7 @@ mod counters;
 mod documents;
 mod embed;
 mod extracted;
+mod facts;
 mod kept;
 mod left_out;
 mod members;
@@ -36,6 +37,7 @@ pub use documents::{
     serve_documents, unread,
 };
 pub use embed::{EmbedReport, embed_pending};
+pub use facts::{facts_all, facts_of};
 pub use kept::{Annotation, KeptPage, KeptTexts};
 pub use outline::{ReadText, extensions, languages, outline_all, structure, summary};
 pub use recognize::{

@@ -87,7 +87,7 @@ pub fn outline_all(
         let batch = index.unoutlined(after, BATCH)?;
         let Some(last) = batch.last() else { break };
         after = last.doc_id;
-        let outlines = outline_batch(read, &batch, threads, cancel);
+        let outlines = make_batch(&batch, threads, cancel, |document| outline_of(read, document));
         if cancel.load(Ordering::Relaxed) {
             return Err(IngestError::Cancelled);
         }
@@ -98,12 +98,13 @@ pub fn outline_all(
     Ok(made)
 }
 
-fn outline_batch(
-    read: &ReadText<'_>,
+/// What `make` makes of each of these documents, by several threads, in the order of their numbers.
+pub(crate) fn make_batch<T: Send>(
     batch: &[Unoutlined],
     threads: usize,
     cancel: &AtomicBool,
-) -> Vec<(DocId, ContentHash, Outline)> {
+    make: impl Fn(&Unoutlined) -> Option<T> + Sync,
+) -> Vec<(DocId, ContentHash, T)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(batch.len()));
     let work = || {
@@ -111,8 +112,8 @@ fn outline_batch(
             if cancel.load(Ordering::Relaxed) {
                 return;
             }
-            if let Some(outline) = outline_of(read, document) {
-                let row = (document.doc_id, document.content_hash, outline);
+            if let Some(made) = make(document) {
+                let row = (document.doc_id, document.content_hash, made);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push(row);
             }
         }
@@ -132,9 +133,13 @@ fn outline_batch(
 }
 
 fn outline_of(read: &ReadText<'_>, document: &Unoutlined) -> Option<Outline> {
+    let text = indexed_text(read, document)?;
+    structure(&document.path, &text).as_ref().map(summary)
+}
+
+/// The text of a file, if it is the one that is indexed: another will be looked at when that one is.
+pub(crate) fn indexed_text(read: &ReadText<'_>, document: &Unoutlined) -> Option<String> {
     let path = RelPath::from_walk(&document.path).ok()?;
     let read = read(&path, OutlineLimits::default().max_bytes as u64).ok()?;
-    // Another content than the one that is indexed will be looked at when that one is.
-    (read.content_hash == document.content_hash)
-        .then(|| structure(&document.path, &read.text).as_ref().map(summary))?
+    (read.content_hash == document.content_hash).then_some(read.text)
 }

@@ -5,6 +5,7 @@
 //! No function here fails: broken, hostile and enormous sources give what could be read and a [`Shortfall`].
 
 mod colour;
+mod facts;
 mod language;
 mod languages;
 mod limits;
@@ -18,6 +19,7 @@ mod visit;
 mod walk;
 
 pub use colour::{COLOURS, ColouredPiece, MAX_COLOURED_BYTES, colour};
+pub use facts::{FACT_RULES, facts};
 pub use language::Language;
 pub use limits::OutlineLimits;
 pub use model::{Import, Reference, ReferenceKind, ScopeKind, Symbol, SymbolKind};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tree_sitter::{ParseOptions, Parser, Tree};
 
+use crate::facts::{Gathered, collect};
 use crate::languages::macros::blank;
 use crate::notes::line;
 use crate::rules::Table;
@@ -48,6 +49,16 @@ impl ParsedSource {
 
 /// Reads a source text. Lines end with `\n`.
 pub fn parse(language: Language, source: &str, limits: &OutlineLimits) -> ParsedSource {
+    parse_into(language, source, limits, None)
+}
+
+/// The same, and the facts about its declarations where they are asked for.
+pub(crate) fn parse_into(
+    language: Language,
+    source: &str,
+    limits: &OutlineLimits,
+    facts: Option<&mut Gathered>,
+) -> ParsedSource {
     if source.len() > limits.max_bytes {
         let shortfall = Shortfall::TooLarge { bytes: source.len(), limit: limits.max_bytes };
         return ParsedSource::nothing(language, shortfall);
@@ -61,12 +72,12 @@ pub fn parse(language: Language, source: &str, limits: &OutlineLimits) -> Parsed
         return ParsedSource::nothing(language, Shortfall::Minified { line_bytes });
     }
     if let Some(own) = language.adapter().own {
-        return own(source, limits);
+        return own(source, limits, facts);
     }
     let older = (language.adapter().older)(source);
     let macros = (language.adapter().macros)(source);
     let plain = (!macros.is_empty()).then(|| blank(source, &macros));
-    let dialect = language.adapter().skim.filter(|_| limits.max_references == 0);
+    let dialect = language.adapter().skim.filter(|_| limits.max_references == 0 && facts.is_none());
     if let Some(dialect) = dialect
         && let Some(left_out) = skim(dialect, plain.as_deref().unwrap_or(source))
     {
@@ -75,13 +86,13 @@ pub fn parse(language: Language, source: &str, limits: &OutlineLimits) -> Parsed
         let plain = plain.as_ref().map(|plain| without(plain, &left_out));
         // Only uses need to know where the macros are.
         let text = Text { source: &shorter, older: older.as_deref(), plain: plain.as_deref(), macros: &[] };
-        let parsed = parse_with_stack(language, &text, limits);
+        let parsed = parse_with_stack(language, &text, limits, None);
         if parsed.shortfall.is_none() || dialect.bears_errors() {
             return parsed;
         }
     }
     let text = Text { source, older: older.as_deref(), plain: plain.as_deref(), macros: &macros };
-    parse_with_stack(language, &text, limits)
+    parse_with_stack(language, &text, limits, facts)
 }
 
 /// One text in the versions that a grammar may read. All are equally long.
@@ -115,8 +126,13 @@ pub(crate) fn is_too_nested(language: Language, source: &str) -> bool {
     nesting(source) > OutlineLimits::default().max_nesting || (language.adapter().too_nested)(source)
 }
 
-fn parse_with_stack(language: Language, text: &Text<'_>, limits: &OutlineLimits) -> ParsedSource {
-    with_stack(text.source.len(), || parse_here(language, text, limits))
+fn parse_with_stack(
+    language: Language,
+    text: &Text<'_>,
+    limits: &OutlineLimits,
+    facts: Option<&mut Gathered>,
+) -> ParsedSource {
+    with_stack(text.source.len(), || parse_here(language, text, limits, facts))
 }
 
 /// Runs a parser over so many bytes with the stack that it may need.
@@ -173,7 +189,12 @@ const BRACKET: [bool; 256] = {
     table
 };
 
-fn parse_here(language: Language, text: &Text<'_>, limits: &OutlineLimits) -> ParsedSource {
+fn parse_here(
+    language: Language,
+    text: &Text<'_>,
+    limits: &OutlineLimits,
+    facts: Option<&mut Gathered>,
+) -> ParsedSource {
     let adapter = language.adapter();
     let table = language.table();
     let source = text.source;
@@ -189,7 +210,11 @@ fn parse_here(language: Language, text: &Text<'_>, limits: &OutlineLimits) -> Pa
     }
     let broken = tree.root_node().has_error().then(|| first_error(&tree));
     let mut visit = Visit::new(source, table, limits, adapter.separator);
+    visit.wants_facts = facts.is_some();
     walk(&tree, &mut visit, text.macros);
+    if let Some(facts) = facts {
+        collect(language, &tree, &visit, facts);
+    }
     if broken.is_some() {
         (adapter.recover)(&mut visit);
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Language as Grammar, Node};
 use tree_sitter_language::LanguageFn;
 
+use crate::facts::Gathered;
 use crate::skim::Dialect;
 use crate::visit::Visit;
 use crate::{OutlineLimits, ParsedSource, ScopeKind, SymbolKind};
@@ -39,8 +40,11 @@ pub(crate) struct Adapter {
     /// Whether the text is nested deeper than the grammar's own scanner can bear.
     pub(crate) too_nested: fn(&str) -> bool,
     /// A parser for this language alone, instead of the grammar.
-    pub(crate) own: Option<fn(&str, &OutlineLimits) -> ParsedSource>,
+    pub(crate) own: Option<OwnParser>,
 }
+
+/// Reads a text, and the facts about its declarations where they are asked for.
+pub(crate) type OwnParser = fn(&str, &OutlineLimits, Option<&mut Gathered>) -> ParsedSource;
 
 impl Adapter {
     pub(crate) const DEFAULT: Adapter = Adapter {

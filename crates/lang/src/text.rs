@@ -37,7 +37,7 @@ pub(crate) fn doc_line(comment: &str) -> Option<String> {
     })
 }
 
-fn strip_markers(line: &str) -> &str {
+pub(crate) fn strip_markers(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix("<!--").unwrap_or(line).trim_matches('"');
     let line = line.trim_start_matches(['/', '*', '!', '#', ';', '%']);

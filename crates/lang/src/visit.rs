@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut, Range};
 use tree_sitter::Node;
 
 use crate::OutlineLimits;
+use crate::facts::DeclaredNode;
 use crate::notes::{MAX_NAME, Notes};
 use crate::rules::{Declared, Role, Rule, Table};
 use model::{ReferenceKind, ScopeKind, SymbolKind};
@@ -21,6 +22,9 @@ pub(crate) struct Visit<'s> {
     noted: Bits,
     /// The byte up to which rows were counted for macros, and how many there are.
     counted: (usize, usize),
+    /// Where the declarations are in the tree, if facts are wanted.
+    pub(crate) declared_nodes: Vec<DeclaredNode>,
+    pub(crate) wants_facts: bool,
 }
 
 impl<'s> Deref for Visit<'s> {
@@ -72,6 +76,8 @@ impl<'s> Visit<'s> {
             names: Bits::new(source.len()),
             noted: Bits::new(noted),
             counted: (0, 0),
+            declared_nodes: Vec::new(),
+            wants_facts: false,
         }
     }
 

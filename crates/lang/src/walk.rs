@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
+use crate::facts::DeclaredNode;
 use crate::notes::{Front, Scope};
 use crate::rules::{Action, Child, Declared, Role, Rule};
 use crate::visit::Visit;
@@ -195,9 +196,18 @@ fn enter(
     let lead = take_lead(frame, node);
     let around = frame.wrap.take();
     let Some(declared) = declared else { return Some(None) };
-    let (opens, look_inside) = (declared.opens, declared.look_inside);
+    let (opens, look_inside, start) = (declared.opens, declared.look_inside, declared.start);
     let head = around.and_then(|wrap| wrap.head);
     let number = visit.declare(declared, Front { row: lead.start_row, comment: lead.comment, head });
+    if let Some(symbol) = number.filter(|_| visit.wants_facts) {
+        visit.declared_nodes.push(DeclaredNode {
+            symbol,
+            id: node.id(),
+            bytes: (node.start_byte(), node.end_byte()),
+            head: start,
+            comment: lead.comment,
+        });
+    }
     if let (Some(kind), Some(symbol)) = (opens, number) {
         visit.scopes.push(Scope { symbol, kind });
     }

@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod candidates;
 pub mod caption;
 pub mod cite;
+pub mod code;
 mod copies;
 mod feedback;
 pub mod fence;

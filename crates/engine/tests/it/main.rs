@@ -3,6 +3,7 @@
 mod answers;
 mod audit;
 mod cancellation;
+mod code_search;
 mod injections;
 mod recognition;
 mod refresh;

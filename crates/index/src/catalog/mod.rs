@@ -35,6 +35,7 @@ pub use bought::{BoughtKind, BoughtPart};
 pub use chunks::StoredChunk;
 pub(crate) use embeddings::StoredVector;
 pub use embeddings::{NewVector, PendingChunk};
+pub(crate) use outlines::DerivedRows;
 pub use outlines::Unoutlined;
 pub use read::{Counts, DocumentRow};
 pub(crate) use replay::ReplayRow;

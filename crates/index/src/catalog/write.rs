@@ -99,6 +99,16 @@ impl Catalog {
                 "DELETE FROM outlines WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
                 [],
             )?;
+            // Made only where somebody asks for it.
+            let has_facts = tx
+                .prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'")?
+                .exists([])?;
+            if has_facts {
+                tx.execute(
+                    "DELETE FROM facts WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
+                    [],
+                )?;
+            }
             tx.execute(
                 "DELETE FROM unread_parts WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted = 1)",
                 [],

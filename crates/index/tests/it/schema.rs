@@ -326,6 +326,37 @@ fn outlines_by_other_rules_are_made_anew() {
     assert_eq!(index.unoutlined(model::DocId(0), 10).unwrap(), missing);
 }
 
+/// Facts are kept by the content they were made of, in a table that is only there once somebody wants them.
+#[test]
+fn facts_are_kept_by_their_content() {
+    let state = State::new();
+    let index = state.writer();
+    apply(&index, vec![put("a.py", "alpha"), put("b.py", "beta")]);
+    assert_eq!(columns(&state, "facts"), Vec::<String>::new());
+    assert_eq!(index.documents_with_facts().unwrap(), []);
+    let paths = ["a.py".to_owned(), "b.py".to_owned()];
+    assert_eq!(index.facts(&paths).unwrap(), [None, None]);
+    index.facts_by("1").unwrap();
+    let missing = index.without_facts(model::DocId(0), 10).unwrap();
+    assert_eq!(missing.len(), 2);
+    let facts = model::FileFacts { language: "python".into(), ..model::FileFacts::default() };
+    let rows: Vec<_> = missing.iter().map(|row| (row.doc_id, row.content_hash, facts.clone())).collect();
+    index.put_facts(&rows).unwrap();
+    index.set_facts_up_to(index.generation()).unwrap();
+    assert_eq!(index.facts(&paths).unwrap(), [Some(facts.clone()), Some(facts.clone())]);
+    // Another content has none yet; a file that is gone has none any more.
+    apply(&index, vec![put("a.py", "another"), delete("b.py")]);
+    assert_eq!(index.facts(&paths).unwrap(), [None, None]);
+    assert_eq!(index.documents_with_facts().unwrap(), []);
+    assert_eq!(index.without_facts(model::DocId(0), 10).unwrap().len(), 1);
+    index.set_facts_up_to(index.generation()).unwrap();
+    let left: i64 = state.sql().query_row("SELECT count(*) FROM facts", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 1);
+    index.facts_by("2").unwrap();
+    let left: i64 = state.sql().query_row("SELECT count(*) FROM facts", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0, "made by other rules");
+}
+
 #[test]
 fn an_index_that_is_not_there_is_missing() {
     let state = State::new();

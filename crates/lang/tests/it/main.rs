@@ -1,6 +1,7 @@
 //! The language room, from outside.
 
 mod declarations;
+mod facts;
 mod hostile;
 mod languages;
 mod lines;

@@ -1,4 +1,4 @@
-use lang::{Language, OutlineLimits, parse};
+use lang::{Language, OutlineLimits, facts, parse};
 use proptest::prelude::*;
 
 /// Words that grammars act on, so that random texts get somewhere.
@@ -101,5 +101,30 @@ proptest! {
             }
         }
         prop_assert_eq!(parse(language, &source, &limits), parsed);
+    }
+
+    /// Facts of any text in any language: in the file, in order, one inside the other or apart, and the same again.
+    #[test]
+    fn facts_of_any_text(source in text(), index in 0..Language::ALL.len()) {
+        let language = Language::ALL[index];
+        let limits = OutlineLimits::default();
+        let found = facts(language, &source, &limits);
+        prop_assert!(found.declarations[0].is_module());
+        let lines = source.matches('\n').count() as u32 + 1;
+        for (at, each) in found.declarations.iter().enumerate() {
+            prop_assert!(each.lines.0 >= 1 && each.lines.0 <= each.lines.1 && each.lines.1 <= lines, "{language} {each:?}");
+            prop_assert!(each.bytes.0 <= each.bytes.1 && each.bytes.1 as usize <= source.len());
+            let text = source.get(each.bytes.0 as usize..each.bytes.1 as usize);
+            prop_assert!(text.is_some(), "{language} {each:?}");
+            if at > 1 {
+                prop_assert!(found.declarations[at - 1].bytes.0 <= each.bytes.0);
+            }
+        }
+        for comment in &found.comments {
+            prop_assert!(comment.end as usize <= source.len() && comment.start_line <= comment.end_line);
+        }
+        let packed = serde_json::to_string(&found).unwrap();
+        prop_assert_eq!(serde_json::from_str::<model::FileFacts>(&packed).unwrap(), found.clone());
+        prop_assert_eq!(facts(language, &source, &limits), found);
     }
 }

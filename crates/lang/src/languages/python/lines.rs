@@ -1,9 +1,9 @@
 //! From bytes to rows and columns.
 
-pub(super) struct Lines(Vec<u32>);
+pub(crate) struct Lines(Vec<u32>);
 
 impl Lines {
-    pub(super) fn new(source: &str) -> Lines {
+    pub(crate) fn new(source: &str) -> Lines {
         let mut starts = Vec::with_capacity(source.len() / 32 + 1);
         starts.push(0);
         starts.extend(memchr::memchr_iter(b'\n', source.as_bytes()).map(|at| at as u32 + 1));
@@ -11,17 +11,17 @@ impl Lines {
     }
 
     /// From 0, as is the column of [`Lines::place`].
-    pub(super) fn row(&self, at: usize) -> usize {
+    pub(crate) fn row(&self, at: usize) -> usize {
         self.0.partition_point(|start| *start as usize <= at).saturating_sub(1)
     }
 
-    pub(super) fn place(&self, at: usize) -> (usize, usize) {
+    pub(crate) fn place(&self, at: usize) -> (usize, usize) {
         let row = self.row(at);
         (row, at.saturating_sub(self.start(row)))
     }
 
     /// The first byte of a row.
-    pub(super) fn start(&self, row: usize) -> usize {
+    pub(crate) fn start(&self, row: usize) -> usize {
         self.0.get(row).map_or(0, |start| *start as usize)
     }
 }

@@ -4,10 +4,10 @@
 //! what Python accepts, and its tree is Python's.
 
 mod depth;
-mod lines;
+pub(crate) mod lines;
 mod literal;
 mod outline;
-mod print;
+pub(crate) mod print;
 mod uses;
 
 use std::ops::Range;
@@ -16,6 +16,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, Parsed as Module, lexer, parse_unchecked};
 use ruff_text_size::Ranged;
 
+use crate::facts::Gathered;
 use crate::notes::line;
 use crate::rules::Adapter;
 use crate::{Language, OutlineLimits, ParsedSource, Shortfall};
@@ -37,7 +38,7 @@ const LARGE: usize = 256 * 1024;
 /// What a level takes of the stack at most, in a build without optimisation.
 const STACK_PER_LEVEL: usize = 4096;
 
-fn read(source: &str, limits: &OutlineLimits) -> ParsedSource {
+fn read(source: &str, limits: &OutlineLimits, facts: Option<&mut Gathered>) -> ParsedSource {
     if let Some(at) = memchr::memchr(0, source.as_bytes()) {
         return broken(source, at);
     }
@@ -51,10 +52,10 @@ fn read(source: &str, limits: &OutlineLimits) -> ParsedSource {
     let depth = depth::of(module.tokens().iter().map(|token| (token.kind(), token.start().to_usize())));
     // A tree is walked and freed by recursion.
     if depth.levels <= FEW_LEVELS {
-        return read_module(source, limits, module, &depth);
+        return read_module(source, limits, module, &depth, facts);
     }
     let stack = (depth.levels + FEW_LEVELS) * STACK_PER_LEVEL;
-    stacker::grow(stack, || read_module(source, limits, module, &depth))
+    stacker::grow(stack, || read_module(source, limits, module, &depth, facts))
 }
 
 /// The tokens of a text with their places, comments among them; `None` where it is nested too deeply to be read.
@@ -90,6 +91,7 @@ fn read_module(
     limits: &OutlineLimits,
     module: Module<ruff_python_ast::Mod>,
     depth: &Depth,
+    facts: Option<&mut Gathered>,
 ) -> ParsedSource {
     if depth.levels > MAX_LEVELS {
         return too_nested(MAX_LEVELS);
@@ -106,6 +108,9 @@ fn read_module(
     let ruff_python_ast::Mod::Module(tree) = module.syntax() else { return broken(source, 0) };
     let mut reader = Reader::new(source, limits, &depth.comments);
     reader.body(&tree.body);
+    if let Some(facts) = facts {
+        crate::facts::python::collect(source, &reader.lines, &module, &tree.body, facts);
+    }
     reader.notes.finish(Language::Python)
 }
 

@@ -32,17 +32,17 @@ const ATOM: Binding = 18;
 /// What is nested deeper is shown as written.
 const MAX_NESTING: usize = 200;
 
-pub(super) fn expression(source: &str, node: &Expr) -> String {
+pub(crate) fn expression(source: &str, node: &Expr) -> String {
     Printer { source, nesting: 0 }.print(node, TEST)
 }
 
 /// `(a, /, b: int=1, *c, d, **e)`
-pub(super) fn parameters(source: &str, list: &Parameters) -> String {
+pub(crate) fn parameters(source: &str, list: &Parameters) -> String {
     format!("({})", Printer { source, nesting: 0 }.parameters(list))
 }
 
 /// `(Base, metaclass=Meta)`: what is positional comes first, as in a call.
-pub(super) fn arguments(source: &str, list: &Arguments) -> String {
+pub(crate) fn arguments(source: &str, list: &Arguments) -> String {
     format!("({})", Printer { source, nesting: 0 }.arguments(list))
 }
 
