@@ -25,7 +25,8 @@ fn d019_to_d026_every_flag_of_the_table_is_a_flag_of_up() {
         arguments.filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect();
     let known: BTreeSet<String> =
         TABLE.iter().flat_map(|spec| spec.flag).map(|flag| flag.to_string()).collect();
-    let own = ["--force-insecure", "--x402-facilitator-token"].map(String::from);
+    // What is said once for a run and is no setting.
+    let own = ["--force-insecure", "--key", "--project", "--x402-facilitator-token"].map(String::from);
     assert_eq!(flags, known.into_iter().chain(own).collect());
 }
 

@@ -91,11 +91,22 @@ fn run(sandbox: &Sandbox, command: &str) -> String {
     kept.map(|line| format!("{line}\n")).collect()
 }
 
+/// The code of a sign-in link is another one every time.
+fn code(line: &str) -> String {
+    match line.split_once("#code=") {
+        None => line.to_owned(),
+        Some((before, after)) => {
+            let rest = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            format!("{before}#code=CODE{rest}")
+        }
+    }
+}
+
 /// The output as the page has it: the reader's own paths, and no more lines than are worth reading.
 fn shown(sandbox: &Sandbox, output: &str) -> String {
     let root = sandbox.root().to_string_lossy().into_owned();
     let text = output.replace(&root, "/home/me/notes").replace(PROGRAM, "/usr/local/bin/dir2mcp");
-    let mut lines: Vec<String> = text.lines().map(|line| port(line).trim_end().to_owned()).collect();
+    let mut lines: Vec<String> = text.lines().map(|line| code(&port(line)).trim_end().to_owned()).collect();
     // A fence would end the page's own block.
     let fence = lines.iter().position(|line| line.starts_with("```")).unwrap_or(lines.len());
     let most = fence.min(MOST_LINES);
