@@ -155,6 +155,7 @@ mod tests {
         assert!(codes.redeem(&kept));
     }
 
+    #[allow(clippy::disallowed_methods, reason = "a folder of the test's own")]
     #[test]
     fn codes_that_were_left_work_once_and_for_a_minute() {
         let dir = tempfile::tempdir().unwrap();

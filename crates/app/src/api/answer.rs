@@ -35,6 +35,13 @@ pub(super) fn content(answer: &Value) -> Response {
     tagged(response, answer)
 }
 
+/// A content that is no text.
+pub(super) fn bytes(content: Vec<u8>, answer: &Value) -> Response {
+    let mut response = content.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    tagged(response, answer)
+}
+
 /// The client has this content already.
 pub(super) fn not_modified(tag: &str) -> Response {
     let mut response = StatusCode::NOT_MODIFIED.into_response();

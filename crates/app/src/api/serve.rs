@@ -81,10 +81,13 @@ impl ApiState {
                 answer::json_answer(&self.call(tool, arguments, caller).await?.structured)
             }
             ApiAnswer::Content(tool) => {
-                let answer = self.call(tool, arguments, caller).await?.structured;
+                let answer = self.call(tool, arguments.clone(), caller.clone()).await?.structured;
                 match answer["content_hash"].as_str() {
                     Some(tag) if matches(&parts.headers, IF_NONE_MATCH.as_str(), tag) => {
                         answer::not_modified(tag)
+                    }
+                    _ if answer["is_lossy"] == true => {
+                        answer::bytes(self.read_bytes(&arguments, caller).await?, &answer)
                     }
                     _ => answer::content(&answer),
                 }
@@ -134,6 +137,20 @@ impl ApiState {
             "size": written.size,
             "content_hash": written.content_hash.to_hex(),
         }))
+    }
+
+    /// What was asked for, byte by byte, where a tool could only show a text of it.
+    async fn read_bytes(&self, arguments: &Map<String, Value>, caller: Caller) -> Result<Vec<u8>, Failure> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+        let whole = |name: &str| arguments.get(name).and_then(Value::as_i64);
+        let (call, project, path) = (direct(caller), text("project"), text("path"));
+        match whole("version") {
+            Some(version) => Ok(self.files.version_content(&call, project, path, version).await?.bytes),
+            None => {
+                let (offset, length) = (whole("offset").unwrap_or(0), whole("length").unwrap_or(-1));
+                Ok(self.files.read(&call, project, path, offset, length).await?.bytes)
+            }
+        }
     }
 
     async fn call(

@@ -69,8 +69,8 @@ impl Store {
 
 /// The data of the event that ends a publication.
 fn done(finished: &Finished) -> Value {
-    let events = finished.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let last = events.filter(|event| event["event"] == "publish_done").last();
+    let mut events = finished.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = events.rfind(|event| event["event"] == "publish_done");
     last.unwrap_or_else(|| panic!("no publish_done: {}", finished.output()))["data"].clone()
 }
 

@@ -71,7 +71,7 @@ impl ProjectCopy {
     /// Opens the copy; one that is missing or cannot be read is made anew, empty.
     pub fn open(path: &Path) -> Result<ProjectCopy, Failure> {
         let copy = ProjectCopy { path: path.to_owned(), idle: Mutex::default() };
-        if copy.with(|conn| prepare(conn)).is_err() {
+        if copy.with(prepare).is_err() {
             copy.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
             for ending in ["", "-wal", "-shm", "-journal"] {
                 let mut name = path.as_os_str().to_owned();
@@ -79,7 +79,7 @@ impl ProjectCopy {
                 // What cannot be removed fails below, with the reason.
                 let _ = std::fs::remove_file(PathBuf::from(name));
             }
-            copy.with(|conn| prepare(conn))?;
+            copy.with(prepare)?;
         }
         Ok(copy)
     }

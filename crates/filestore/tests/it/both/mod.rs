@@ -176,8 +176,11 @@ impl Bench {
                 rows.collect::<Result<_, _>>().unwrap()
             }
             Kept::Postgres(database) => {
-                let schema =
-                    if tenant.digest()[7] % 2 == 0 { "dir2mcp_files_0000" } else { "dir2mcp_files_0001" };
+                let schema = if tenant.digest()[7].is_multiple_of(2) {
+                    "dir2mcp_files_0000"
+                } else {
+                    "dir2mcp_files_0001"
+                };
                 let rows = database.rows(&sql.replace("{s}", schema));
                 rows.into_iter().map(|mut row| row.remove(0)).collect()
             }
@@ -216,8 +219,11 @@ impl Bench {
                 conn.execute_batch(&sql).unwrap();
             }
             Kept::Postgres(database) => {
-                let schema =
-                    if tenant.digest()[7] % 2 == 0 { "dir2mcp_files_0000" } else { "dir2mcp_files_0001" };
+                let schema = if tenant.digest()[7].is_multiple_of(2) {
+                    "dir2mcp_files_0000"
+                } else {
+                    "dir2mcp_files_0001"
+                };
                 database.run(&format!(
                     "UPDATE {schema}.mcp_file_index_jobs SET available_at = available_at + INTERVAL '{seconds} s'"
                 ));

@@ -29,7 +29,7 @@ async fn f160_migrations_run_once_however_many_servers_start_together() {
         opened.await.unwrap().unwrap();
     }
     let versions = database.rows("SELECT bucket, version FROM dir2mcp_files.bucket_versions ORDER BY bucket");
-    assert_eq!(versions, [["0", "2"], ["1", "2"], ["2", "2"]]);
+    assert_eq!(versions, [["0", "3"], ["1", "3"], ["2", "3"]]);
     let tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'dir2mcp_files_0002' \
                   AND table_name IN ('mcp_files', 'mcp_file_chunks', 'mcp_file_chunk_embeddings', \
                   'mcp_file_chunk_bm25', 'mcp_file_index_jobs')";
