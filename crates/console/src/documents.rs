@@ -13,7 +13,7 @@ use crate::ConsoleParts;
 use crate::answer::{answered, call, refused};
 use crate::folders::file_json;
 use crate::parameters::Parameters;
-use crate::source::{Asker, Source};
+use crate::source::{Asker, ViewedSource};
 
 /// Files unless said, and at most: all of a large folder's, to be saved.
 const FILES: (u64, u64) = (200, 10_000);
@@ -29,7 +29,7 @@ async fn list(state: &ConsoleParts, request: &Parts) -> Result<Value, Failure> {
     let asker = Asker::of(&request.extensions);
     let known = ["source", "status", "code", "type", "filter", "offset", "limit"];
     let given = Parameters::read(request.uri.query(), &known)?;
-    let engine = Source::folder(&state.workspace, &asker, given.text("source").unwrap_or("dir"))?;
+    let engine = ViewedSource::folder(&state.workspace, &asker, given.text("source").unwrap_or("dir"))?;
     let status = match given.text("status") {
         None | Some("") | Some(NOT_SEARCHABLE) => None,
         Some(name) => Some(DocStatus::parse(name).ok_or_else(|| {

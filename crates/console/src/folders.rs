@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::ConsoleParts;
 use crate::answer::{answered, call, time_text};
 use crate::parameters::Parameters;
-use crate::source::{Asker, Source};
+use crate::source::{Asker, ViewedSource};
 
 /// Entries unless said, and at most.
 const ENTRIES: (u64, u64) = (500, 5000);
@@ -25,7 +25,7 @@ async fn list(state: &ConsoleParts, request: &Parts) -> Result<Value, Failure> {
     let asker = Asker::of(&request.extensions);
     let given = Parameters::read(request.uri.query(), &["source", "path", "offset", "limit", "filter"])?;
     let source = given.required("source")?;
-    let engine = Source::folder(&state.workspace, &asker, source)?;
+    let engine = ViewedSource::folder(&state.workspace, &asker, source)?;
     let request = FolderListRequest {
         path: engine::invisible(given.text("path").unwrap_or_default()).into_owned(),
         containing: given.text("filter").map(str::to_owned),

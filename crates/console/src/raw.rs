@@ -15,7 +15,7 @@ use crate::answer::{call, refusal};
 use crate::assets::names;
 use crate::folders::last;
 use crate::parameters::Parameters;
-use crate::source::{Asker, Source};
+use crate::source::{Asker, ViewedSource};
 
 /// More is not given out at once.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
@@ -49,16 +49,16 @@ pub(crate) async fn serve(State(state): State<Arc<ConsoleParts>>, request: Parts
 async fn read(state: &ConsoleParts, request: &Parts) -> Result<RawFile, Failure> {
     let asker = Asker::of(&request.extensions);
     let given = Parameters::read(request.uri.query(), &["source", "path", "version"])?;
-    let source = Source::find(state, &asker, given.required("source")?)?;
+    let source = ViewedSource::find(state, &asker, given.required("source")?)?;
     let path = engine::invisible(given.required("path")?).into_owned();
     let call = call(asker.caller);
     match source {
-        Source::Folder { engine, .. } => {
+        ViewedSource::Folder { engine, .. } => {
             let raw = engine.raw_document(&call, &path, MAX_BYTES).await?;
             let name = last(&raw.rel_path).to_owned();
             Ok(RawFile { name, bytes: raw.bytes, content_hash: raw.content_hash })
         }
-        Source::Project { project, files, .. } => {
+        ViewedSource::Project { project, files, .. } => {
             let path = format!("/{}", path.trim_start_matches('/'));
             let bytes = match given.number("version", i64::MAX as u64)? {
                 Some(version) => files.version_content(&call, &project, &path, version as i64).await?.bytes,

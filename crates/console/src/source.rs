@@ -26,7 +26,7 @@ impl Asker {
     }
 }
 
-pub(crate) enum Source {
+pub(crate) enum ViewedSource {
     Folder { name: String, engine: Arc<Engine> },
     Project { name: String, project: String, files: Arc<TenantFiles> },
 }
@@ -39,21 +39,21 @@ pub(crate) fn root_name(number: usize) -> String {
     }
 }
 
-impl Source {
-    pub(crate) fn find(state: &ConsoleParts, asker: &Asker, name: &str) -> Result<Source, Failure> {
+impl ViewedSource {
+    pub(crate) fn find(state: &ConsoleParts, asker: &Asker, name: &str) -> Result<ViewedSource, Failure> {
         if let Some(project) = name.strip_prefix("store.") {
             let files = state.files.as_ref().ok_or_else(|| {
                 Failure::new(ErrorCode::NotFound, "the file store is switched off")
                     .hint("The operator decides by files.enabled.")
             })?;
-            return Ok(Source::Project {
+            return Ok(ViewedSource::Project {
                 name: name.to_owned(),
                 project: project.to_owned(),
                 files: Arc::clone(files),
             });
         }
-        let engine = Source::folder(&state.workspace, asker, name)?;
-        Ok(Source::Folder { name: name.to_owned(), engine })
+        let engine = ViewedSource::folder(&state.workspace, asker, name)?;
+        Ok(ViewedSource::Folder { name: name.to_owned(), engine })
     }
 
     /// A folder by its name.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lang::Language;
 use model::{ContentHash, DeclarationFacts, Fact, Failure, FileFacts, Knowledge, RelPath, Stop};
-use retrieve::code::{Candidate, CodeFilters, CodeQuery, RankedPart, RiskRules, rank, text_of};
+use retrieve::code::{CodeCandidate, CodeFilters, CodeQuery, RankedPart, RiskRules, rank, text_of};
 
 use crate::call::Call;
 use crate::engine::Engine;
@@ -348,7 +348,7 @@ fn admitted(
             .iter()
             .enumerate()
             .filter(|(_, declaration)| {
-                filters.admits(Candidate { path: &file.path, file: facts, declaration }, &knowledge)
+                filters.admits(CodeCandidate { path: &file.path, file: facts, declaration }, &knowledge)
             })
             .map(|(number, _)| number)
             .collect(),
@@ -360,7 +360,7 @@ fn admitted(
             .filter(|(number, _)| {
                 let declaration = facts.declarations.get(declaration_of(facts, parts, *number));
                 declaration.is_some_and(|declaration| {
-                    filters.admits(Candidate { path: &file.path, file: facts, declaration }, &knowledge)
+                    filters.admits(CodeCandidate { path: &file.path, file: facts, declaration }, &knowledge)
                 })
             })
             .map(|(number, _)| number)

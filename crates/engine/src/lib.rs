@@ -95,8 +95,8 @@ pub use policy::{invisible, visible};
 pub use presence::holds;
 pub use preview::{Preview, PreviewRequest};
 pub use published::{
-    LeftOut, PUBLISHED_FORMAT, PublishEvent, PublishReport, PublishRequest, PublishedFeed, PublishedProject,
-    StoreFeed,
+    LeftUnpublished, PUBLISHED_FORMAT, PublishEvent, PublishReport, PublishRequest, PublishedFeed,
+    PublishedProject, StoreFeed,
 };
 pub use refresh::{FolderReport, FolderRequest, IndexedFolder, Priority, Refreshed};
 pub use retrieve::code;

@@ -17,7 +17,7 @@ use crate::open_file::{Door, Whole};
 
 /// What is known of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileFacts {
+pub(crate) struct FileStamp {
     pub(crate) size: u64,
     pub(crate) mtime_ns: i64,
 }
@@ -30,7 +30,7 @@ pub(crate) trait Origin: Send + Sync {
     fn locate(&self, index: &Index, written: &str) -> Result<RelPath, PathError>;
 
     /// A file that may be opened; a folder or a member of an archive is none.
-    fn facts(&self, index: &Index, path: &RelPath) -> Result<FileFacts, OpenError>;
+    fn facts(&self, index: &Index, path: &RelPath) -> Result<FileStamp, OpenError>;
 
     /// The text of a file whose bytes are text.
     fn text(&self, index: &Index, path: &RelPath, max_bytes: u64) -> Result<FileText, Unshown>;
@@ -70,9 +70,9 @@ impl Origin for Folder {
         self.guard.locate(written)
     }
 
-    fn facts(&self, _: &Index, path: &RelPath) -> Result<FileFacts, OpenError> {
+    fn facts(&self, _: &Index, path: &RelPath) -> Result<FileStamp, OpenError> {
         let file = self.guard.open(path)?;
-        Ok(FileFacts { size: file.size(), mtime_ns: file.mtime_ns() })
+        Ok(FileStamp { size: file.size(), mtime_ns: file.mtime_ns() })
     }
 
     fn text(&self, _: &Index, path: &RelPath, max_bytes: u64) -> Result<FileText, Unshown> {

@@ -22,7 +22,7 @@ use crate::embedding;
 use crate::engine::{EngineConfig, EngineError};
 use crate::lock::{Attempt, WriterLock};
 use crate::open_file::{Door, Whole};
-use crate::origin::{FileFacts, Folder, Origin};
+use crate::origin::{FileStamp, Folder, Origin};
 use crate::outliner::Outliner;
 use crate::provider_thread::ProviderThread;
 use crate::published::{COPY_FILE, CopiedProject, ServedProject};
@@ -341,7 +341,7 @@ impl SharedEngine {
     }
 
     /// Size and time of a file that may be opened.
-    pub(crate) fn facts(&self, path: &RelPath) -> Result<FileFacts, OpenError> {
+    pub(crate) fn facts(&self, path: &RelPath) -> Result<FileStamp, OpenError> {
         self.origin.facts(&self.index(), path)
     }
 

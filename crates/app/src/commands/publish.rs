@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use engine::{Engine, IndexingOutcome, LeftOut, PublishEvent, PublishReport, PublishRequest};
+use engine::{Engine, IndexingOutcome, LeftUnpublished, PublishEvent, PublishReport, PublishRequest};
 use filestore::publication::Publisher;
 use model::{ErrorCode, Failure, IndexMode};
 use serde_json::{Value, json};
@@ -217,7 +217,7 @@ impl Teller<'_> {
     }
 }
 
-fn listed(title: &str, left_out: &LeftOut) -> String {
+fn listed(title: &str, left_out: &LeftUnpublished) -> String {
     if left_out.count == 0 {
         return String::new();
     }
@@ -233,7 +233,7 @@ fn listed(title: &str, left_out: &LeftOut) -> String {
 }
 
 fn event(project: &str, report: &PublishReport) -> Value {
-    let listed = |left_out: &LeftOut| {
+    let listed = |left_out: &LeftUnpublished| {
         let named: Vec<Value> =
             left_out.named.iter().map(|(path, why)| json!({ "rel_path": path, "reason": why })).collect();
         json!({ "count": left_out.count, "documents": named })

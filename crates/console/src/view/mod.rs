@@ -25,7 +25,7 @@ use crate::documents::reason_json;
 use crate::folders::{first_page, last, listing};
 use crate::me::EDIT_BYTES;
 use crate::parameters::Parameters;
-use crate::source::{Asker, Source};
+use crate::source::{Asker, ViewedSource};
 
 /// Lines of one answer.
 pub(crate) const MAX_LINES: usize = 20_000;
@@ -72,7 +72,7 @@ async fn view(state: &ConsoleParts, request: &Parts) -> Result<Response, Failure
     let query = request.uri.query().unwrap_or_default();
     let known = ["source", "path", "from", "lines", "page", "t", "version"];
     let given = Parameters::read(Some(query), &known)?;
-    let source = Source::find(state, &asker, given.required("source")?)?;
+    let source = ViewedSource::find(state, &asker, given.required("source")?)?;
     let path = engine::invisible(given.required("path")?).into_owned();
     let most = u64::from(u32::MAX);
     let wanted = Wanted {
@@ -84,11 +84,13 @@ async fn view(state: &ConsoleParts, request: &Parts) -> Result<Response, Failure
     given.number("t", most)?;
     let version = given.number("version", i64::MAX as u64)?.map(|version| version as i64);
     let shown = match source {
-        Source::Folder { name, engine } => match in_folder(&engine, asker.caller, &name, &path).await? {
-            Found::Entries(entries) => return Ok(json_response(entries)),
-            Found::Document(shown) => *shown,
-        },
-        Source::Project { name, project, files } => {
+        ViewedSource::Folder { name, engine } => {
+            match in_folder(&engine, asker.caller, &name, &path).await? {
+                Found::Entries(entries) => return Ok(json_response(entries)),
+                Found::Document(shown) => *shown,
+            }
+        }
+        ViewedSource::Project { name, project, files } => {
             in_project(&files, asker.caller, (&name, &project), &path, version).await?
         }
     };

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use filestore::publication::ProjectCopy;
 
 pub use feed::{PublishedFeed, StoreFeed};
-pub use publish::{LeftOut, PublishEvent, PublishReport, PublishRequest};
+pub use publish::{LeftUnpublished, PublishEvent, PublishReport, PublishRequest};
 pub use record::FORMAT as PUBLISHED_FORMAT;
 
 pub(crate) use follow::{catch_up, has_news, refill};

@@ -14,7 +14,7 @@ use super::follow::has_news;
 use super::record::{self, Opened, ReadingPart, Shown};
 use crate::files::ListedPath;
 use crate::open_file::Whole;
-use crate::origin::{FileFacts, FileSink, Origin};
+use crate::origin::{FileSink, FileStamp, Origin};
 
 pub(crate) struct CopiedProject {
     pub(crate) project: PublishedProject,
@@ -62,9 +62,9 @@ impl Origin for CopiedProject {
         RelPath::parse(written)
     }
 
-    fn facts(&self, index: &Index, path: &RelPath) -> Result<FileFacts, OpenError> {
+    fn facts(&self, index: &Index, path: &RelPath) -> Result<FileStamp, OpenError> {
         let row = self.file(index, path)?;
-        Ok(FileFacts { size: row.size, mtime_ns: row.mtime_ns })
+        Ok(FileStamp { size: row.size, mtime_ns: row.mtime_ns })
     }
 
     fn text(&self, index: &Index, path: &RelPath, max_bytes: u64) -> Result<FileText, Unshown> {

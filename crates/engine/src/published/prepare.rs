@@ -7,7 +7,7 @@ use index::DocumentPrint;
 use ingest::Unshown;
 use model::{ContentHash, DocStatus, RelPath, SourceType};
 
-use super::record::{self, Facts, Opened, ReadingPart, Refusal, Shown};
+use super::record::{self, Facts, Opened, ReadingPart, RecordedRefusal, Shown};
 use crate::shared::SharedEngine;
 
 /// What ends the path of a file that holds the text of a document that is no text itself.
@@ -104,7 +104,7 @@ fn reading(shared: &SharedEngine, print: &DocumentPrint) -> Result<ReadingPart, 
     let moved = || Unsent::Moved(document.path.clone());
     let index = shared.index();
     let Ok(path) = RelPath::from_walk(&document.path) else {
-        let refusal = Refusal::of(&policy::path_failure(&model::PathError::Nul));
+        let refusal = RecordedRefusal::of(&policy::path_failure(&model::PathError::Nul));
         return Ok(ReadingPart { opened: Opened::Refused(refusal), shown: Shown::Missing });
     };
     let opened = match shared.origin.whole(&index, &path) {
@@ -114,13 +114,13 @@ fn reading(shared: &SharedEngine, print: &DocumentPrint) -> Result<ReadingPart, 
         Ok(whole) => match &document.reason {
             None => Opened::of(whole),
             // What is not indexed is not published: a setting leaves it out.
-            Some(reason) => Opened::Refused(Refusal::of(&reason.failure(path.as_str()))),
+            Some(reason) => Opened::Refused(RecordedRefusal::of(&reason.failure(path.as_str()))),
         },
         // An archive has no text of its own; its members have.
         Err(_) if document.status() == DocStatus::Ok && !print.representations.is_empty() => {
             return Err(moved());
         }
-        Err(failure) => Opened::Refused(Refusal::of(&failure)),
+        Err(failure) => Opened::Refused(RecordedRefusal::of(&failure)),
     };
     let shown = match document.source {
         SourceType::ArchiveMember => Shown::Missing,
@@ -136,7 +136,7 @@ fn reading(shared: &SharedEngine, print: &DocumentPrint) -> Result<ReadingPart, 
                     _ => Shown::Text(read.text),
                 },
                 Err(Unshown::NotText) => Shown::NotText,
-                Err(Unshown::Secret(failure)) => Shown::Secret(Refusal::of(&failure)),
+                Err(Unshown::Secret(failure)) => Shown::Secret(RecordedRefusal::of(&failure)),
                 Err(Unshown::Open(policy::OpenError::TooLarge { .. })) => Shown::TooLarge,
                 Err(Unshown::Open(_)) => Shown::Missing,
             }

@@ -69,23 +69,23 @@ pub struct PublishReport {
     /// Files of the project that were written.
     pub files_written: u64,
     /// Documents that are listed with a reason and have no text to publish.
-    pub without_text: LeftOut,
+    pub without_text: LeftUnpublished,
     /// Documents that were not published.
-    pub not_published: LeftOut,
+    pub not_published: LeftUnpublished,
     /// Documents that are published, but cannot be read as files of the project.
-    pub not_files: LeftOut,
+    pub not_files: LeftUnpublished,
 }
 
 /// Documents that something was not done with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct LeftUnpublished {
     pub count: u64,
     /// The first of them, with the reason.
     pub named: Vec<(String, String)>,
 }
 
-impl LeftOut {
-    fn join(&mut self, earlier: LeftOut) {
+impl LeftUnpublished {
+    fn join(&mut self, earlier: LeftUnpublished) {
         self.count += earlier.count;
         self.named.extend(earlier.named);
         self.named.truncate(MOST_NAMED);

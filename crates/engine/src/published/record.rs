@@ -161,7 +161,7 @@ pub(super) enum Opened {
         extraction: Option<Extraction>,
         annotation: String,
     },
-    Refused(Refusal),
+    Refused(RecordedRefusal),
 }
 
 /// What the tools show that show files by their lines, whatever was extracted from them.
@@ -173,23 +173,23 @@ pub(super) enum Shown {
     Text(String),
     NotText,
     TooLarge,
-    Secret(Refusal),
+    Secret(RecordedRefusal),
     /// There is no such file: it is a member of an archive.
     Missing,
 }
 
 /// A failure as it was told when the document was published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Refusal {
+pub(super) struct RecordedRefusal {
     code: String,
     message: String,
     hint: Option<String>,
 }
 
-impl Refusal {
-    pub(super) fn of(failure: &Failure) -> Refusal {
+impl RecordedRefusal {
+    pub(super) fn of(failure: &Failure) -> RecordedRefusal {
         let code = failure.code.as_str().to_owned();
-        Refusal { code, message: failure.message.clone(), hint: failure.hint.clone() }
+        RecordedRefusal { code, message: failure.message.clone(), hint: failure.hint.clone() }
     }
 
     pub(super) fn failure(self) -> Failure {
@@ -363,7 +363,7 @@ mod tests {
             chunks: vec![chunk.clone()],
             produced: None,
         };
-        let refusal = Refusal::of(&Failure::new(ErrorCode::Forbidden, "no").hint("ask"));
+        let refusal = RecordedRefusal::of(&Failure::new(ErrorCode::Forbidden, "no").hint("ask"));
         let read = ReadingPart { opened: Opened::Refused(refusal), shown: Shown::Text(text.to_owned()) };
         let packed = body(vec![rep], &read).unwrap();
         let reps = representations("a", &packed).unwrap();

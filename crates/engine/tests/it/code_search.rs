@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::code::{Candidate, CodeFilters, CodeQuery, FILTERS, QueriedText, RiskRules, text_of};
+use engine::code::{CodeCandidate, CodeFilters, CodeQuery, FILTERS, QueriedText, RiskRules, text_of};
 use engine::{Call, CodeParts, CodeSearchRequest, CodeSearchResults, Engine};
 use model::Knowledge;
 use testkit::Folder;
@@ -170,7 +170,7 @@ async fn the_index_finds_what_a_look_at_everything_finds() {
             let content = std::fs::read_to_string(folder.path().join(&file.path)).unwrap();
             let language = lang::Language::from_name(&file.facts.language).unwrap();
             for (number, declaration) in file.facts.declarations.iter().enumerate() {
-                let candidate = Candidate { path: &file.path, file: &file.facts, declaration };
+                let candidate = CodeCandidate { path: &file.path, file: &file.facts, declaration };
                 let known = |fact| -> Knowledge { language.knowledge(fact) };
                 let part = text_of(&file.facts.declarations, number, &content);
                 if filters.admits(candidate, &known)

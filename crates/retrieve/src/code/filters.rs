@@ -10,7 +10,7 @@ use super::risk::{RiskCaps, RiskField, RiskRules};
 
 /// What a filter is asked about.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct CodeCandidate<'a> {
     /// Relative to the root.
     pub path: &'a str,
     pub file: &'a FileFacts,
@@ -41,20 +41,20 @@ pub struct FilterSpec {
     pub fact: Option<Fact>,
     /// One sentence for schemas, help and documentation.
     pub doc: &'static str,
-    test: Test,
+    test: FactTest,
 }
 
 /// How a filter looks at a candidate. Lists match if one of their elements does.
-enum Test {
+enum FactTest {
     /// An element is the text, in the same case.
-    Is(fn(Candidate<'_>, &str) -> bool),
+    Is(fn(CodeCandidate<'_>, &str) -> bool),
     /// An element holds the text, in any case.
-    Holds(for<'a> fn(Candidate<'a>) -> Vec<Cow<'a, str>>),
+    Holds(for<'a> fn(CodeCandidate<'a>) -> Vec<Cow<'a, str>>),
     /// The value holds the text, in the same case.
-    HoldsAsWritten(for<'a> fn(Candidate<'a>) -> &'a str),
+    HoldsAsWritten(for<'a> fn(CodeCandidate<'a>) -> &'a str),
     AtLeast(fn(&DeclarationFacts) -> u32),
-    Has(fn(Candidate<'_>) -> bool),
-    OneOf(fn(Candidate<'_>, &str) -> bool),
+    Has(fn(CodeCandidate<'_>) -> bool),
+    OneOf(fn(CodeCandidate<'_>, &str) -> bool),
     /// A part of the path, or a `/pattern/`; all filters of this kind are one list.
     Path,
     /// A part of what the rules for risks find in the text.
@@ -63,7 +63,7 @@ enum Test {
 
 macro_rules! list {
     ($field:ident) => {
-        Test::Holds(|candidate| {
+        FactTest::Holds(|candidate| {
             candidate.declaration.$field.iter().map(|each| Cow::Borrowed(each.as_str())).collect()
         })
     };
@@ -74,7 +74,7 @@ const fn filter(
     flag: &'static str,
     argument: ArgumentType,
     fact: Option<Fact>,
-    test: Test,
+    test: FactTest,
     doc: &'static str,
 ) -> FilterSpec {
     FilterSpec { name, flag, argument, fact, doc, test }
@@ -89,7 +89,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--type",
         Words,
         Some(Fact::Kind),
-        Test::OneOf(of_kind),
+        FactTest::OneOf(of_kind),
         "Kinds of declarations, any of them: FunctionDeclaration, or short: function class method.",
     ),
     filter(
@@ -97,7 +97,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--import",
         Text,
         Some(Fact::Imports),
-        Test::Is(imports),
+        FactTest::Is(imports),
         "The file imports exactly this module, as written.",
     ),
     filter(
@@ -105,7 +105,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--calls",
         Text,
         Some(Fact::Calls),
-        Test::Is(calls),
+        FactTest::Is(calls),
         "Calls exactly this (db.query or query), or is the declaration of this name that calls something.",
     ),
     filter(
@@ -113,7 +113,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--uses",
         Text,
         Some(Fact::Uses),
-        Test::Is(|candidate, text| holds_exactly(&candidate.declaration.uses, text)),
+        FactTest::Is(|candidate, text| holds_exactly(&candidate.declaration.uses, text)),
         "This identifier stands in it, exactly.",
     ),
     filter(
@@ -121,7 +121,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--signature",
         Text,
         Some(Fact::Signature),
-        Test::HoldsAsWritten(|candidate| &candidate.declaration.signature),
+        FactTest::HoldsAsWritten(|candidate| &candidate.declaration.signature),
         "A part of its signature, in the same case.",
     ),
     filter(
@@ -129,7 +129,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--param",
         Text,
         Some(Fact::Parameters),
-        Test::Is(has_parameter),
+        FactTest::Is(has_parameter),
         "Has a parameter of exactly this name.",
     ),
     filter(
@@ -145,7 +145,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--inferred-type",
         Text,
         Some(Fact::Types),
-        Test::Holds(types),
+        FactTest::Holds(types),
         "A part of a type of its parameters, fields, variables or result, declared or shown by a literal.",
     ),
     filter(
@@ -153,7 +153,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--return-type",
         Text,
         Some(Fact::ReturnType),
-        Test::Holds(return_type),
+        FactTest::Holds(return_type),
         "A part of its declared return type.",
     ),
     filter(
@@ -202,7 +202,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--risk",
         Text,
         None,
-        Test::Risk(RiskField::Tag),
+        FactTest::Risk(RiskField::Tag),
         "The same as riskTag, which counts where both are given.",
     ),
     filter(
@@ -210,7 +210,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--risk-tag",
         Text,
         None,
-        Test::Risk(RiskField::Tag),
+        FactTest::Risk(RiskField::Tag),
         "A part of a tag of the risks in it: command-exec, sql, xss, env, http-input.",
     ),
     filter(
@@ -218,7 +218,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--risk-source",
         Text,
         None,
-        Test::Risk(RiskField::Source),
+        FactTest::Risk(RiskField::Source),
         "A part of the name of a source in it: req.body.",
     ),
     filter(
@@ -226,7 +226,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--risk-sink",
         Text,
         None,
-        Test::Risk(RiskField::Sink),
+        FactTest::Risk(RiskField::Sink),
         "A part of the name of a sink in it: exec.",
     ),
     filter(
@@ -234,7 +234,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--risk-category",
         Text,
         None,
-        Test::Risk(RiskField::Category),
+        FactTest::Risk(RiskField::Category),
         "A part of a category of the risks in it: input, command, sql.",
     ),
     filter(
@@ -242,7 +242,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--risk-flow",
         Text,
         None,
-        Test::Risk(RiskField::Flow),
+        FactTest::Risk(RiskField::Flow),
         "A part of a way from a source to a sink in it: req.body->exec.",
     ),
     filter(
@@ -250,7 +250,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--branches",
         Number,
         Some(Fact::ControlFlow),
-        Test::AtLeast(|facts| facts.branches),
+        FactTest::AtLeast(|facts| facts.branches),
         "At least so many branches: ifs, ternaries, cases, handlers.",
     ),
     filter(
@@ -258,7 +258,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--loops",
         Number,
         Some(Fact::ControlFlow),
-        Test::AtLeast(|facts| facts.loops),
+        FactTest::AtLeast(|facts| facts.loops),
         "At least so many loops.",
     ),
     filter(
@@ -266,7 +266,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--breaks",
         Number,
         Some(Fact::ControlFlow),
-        Test::AtLeast(|facts| facts.breaks),
+        FactTest::AtLeast(|facts| facts.breaks),
         "At least so many breaks.",
     ),
     filter(
@@ -274,7 +274,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--continues",
         Number,
         Some(Fact::ControlFlow),
-        Test::AtLeast(|facts| facts.continues),
+        FactTest::AtLeast(|facts| facts.continues),
         "At least so many continues.",
     ),
     filter(
@@ -282,7 +282,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--visibility",
         Text,
         Some(Fact::Visibility),
-        Test::Holds(visibility),
+        FactTest::Holds(visibility),
         "Who sees it: public, protected, internal or private.",
     ),
     filter(
@@ -298,7 +298,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--lint",
         Flag,
         Some(Fact::Errors),
-        Test::Has(has_errors),
+        FactTest::Has(has_errors),
         "The parser found errors in it.",
     ),
     filter(
@@ -306,7 +306,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--async",
         Flag,
         Some(Fact::Async),
-        Test::Has(|candidate| candidate.declaration.is_async),
+        FactTest::Has(|candidate| candidate.declaration.is_async),
         "It is asynchronous.",
     ),
     filter(
@@ -314,7 +314,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--generator",
         Flag,
         Some(Fact::Generator),
-        Test::Has(|candidate| candidate.declaration.is_generator),
+        FactTest::Has(|candidate| candidate.declaration.is_generator),
         "It is a generator.",
     ),
     filter(
@@ -322,7 +322,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--returns",
         Flag,
         Some(Fact::ControlFlow),
-        Test::Has(returns),
+        FactTest::Has(returns),
         "It declares, documents or returns a value.",
     ),
     filter(
@@ -330,7 +330,7 @@ pub static FILTERS: &[FilterSpec] = &[
         "--lang",
         Words,
         None,
-        Test::OneOf(in_language),
+        FactTest::OneOf(in_language),
         "Languages, any of them, by name or short: py js ts rs.",
     ),
     filter(
@@ -338,16 +338,16 @@ pub static FILTERS: &[FilterSpec] = &[
         "--path",
         Words,
         None,
-        Test::Path,
+        FactTest::Path,
         "A part of the file's path, or a /pattern/; path and file are one list, of which one has to fit.",
     ),
-    filter("file", "--file", Words, None, Test::Path, "The same as path."),
+    filter("file", "--file", Words, None, FactTest::Path, "The same as path."),
     filter(
         "ext",
         "--ext",
         Words,
         None,
-        Test::OneOf(has_extension),
+        FactTest::OneOf(has_extension),
         "Extensions of the file, any of them: .py or py.",
     ),
 ];
@@ -397,7 +397,7 @@ impl CodeFilters {
             }
             Ok(words)
         };
-        if matches!(spec.test, Test::Path) {
+        if matches!(spec.test, FactTest::Path) {
             for word in words()? {
                 self.paths.push(path_test(&word, case_of_paths));
             }
@@ -407,7 +407,7 @@ impl CodeFilters {
         let needle = match spec.argument {
             ArgumentType::Text if first.is_empty() => return Ok(()),
             ArgumentType::Text => match spec.test {
-                Test::Holds(_) | Test::Risk(_) => Needle::Text(first.to_lowercase()),
+                FactTest::Holds(_) | FactTest::Risk(_) => Needle::Text(first.to_lowercase()),
                 _ => Needle::Text(first.to_owned()),
             },
             ArgumentType::Words => {
@@ -435,7 +435,7 @@ impl CodeFilters {
     }
 
     /// Whether a candidate passes all of them. A fact that its language does not have, or that is not read, does not pass.
-    pub fn admits(&self, candidate: Candidate<'_>, knowledge: &dyn Fn(Fact) -> Knowledge) -> bool {
+    pub fn admits(&self, candidate: CodeCandidate<'_>, knowledge: &dyn Fn(Fact) -> Knowledge) -> bool {
         self.admits_path(candidate.path)
             && self.asked.iter().all(|asked| {
                 let known = asked
@@ -448,7 +448,7 @@ impl CodeFilters {
 
     /// Whether a filter asks for risks, which are looked for in the text.
     pub fn asks_for_risks(&self) -> bool {
-        self.asked.iter().any(|asked| matches!(asked.spec.test, Test::Risk(_)))
+        self.asked.iter().any(|asked| matches!(asked.spec.test, FactTest::Risk(_)))
     }
 
     /// Whether the text of a candidate has the risks that are asked for.
@@ -460,7 +460,7 @@ impl CodeFilters {
         let has_tag = self.asked.iter().any(|asked| asked.spec.name == "riskTag");
         self.asked.iter().filter(|asked| !(has_tag && asked.spec.name == "risk")).all(|asked| {
             match (&asked.spec.test, &asked.needle) {
-                (Test::Risk(field), Needle::Text(text)) => risk.has(rules, *field, text),
+                (FactTest::Risk(field), Needle::Text(text)) => risk.has(rules, *field, text),
                 _ => true,
             }
         })
@@ -477,20 +477,20 @@ impl CodeFilters {
 }
 
 impl Asked {
-    fn admits(&self, candidate: Candidate<'_>) -> bool {
+    fn admits(&self, candidate: CodeCandidate<'_>) -> bool {
         match (&self.spec.test, &self.needle) {
-            (Test::Is(is), Needle::Text(text)) => is(candidate, text),
-            (Test::Holds(values), Needle::Text(text)) => {
+            (FactTest::Is(is), Needle::Text(text)) => is(candidate, text),
+            (FactTest::Holds(values), Needle::Text(text)) => {
                 values(candidate).iter().any(|value| value.to_lowercase().contains(text))
             }
-            (Test::HoldsAsWritten(value), Needle::Text(text)) => value(candidate).contains(text),
-            (Test::AtLeast(number), Needle::Number(least)) => {
+            (FactTest::HoldsAsWritten(value), Needle::Text(text)) => value(candidate).contains(text),
+            (FactTest::AtLeast(number), Needle::Number(least)) => {
                 u64::from(number(candidate.declaration)) >= *least
             }
-            (Test::Has(has), Needle::Flag) => has(candidate),
-            (Test::OneOf(is), Needle::Words(words)) => words.iter().any(|word| is(candidate, word)),
+            (FactTest::Has(has), Needle::Flag) => has(candidate),
+            (FactTest::OneOf(is), Needle::Words(words)) => words.iter().any(|word| is(candidate, word)),
             // These are looked for in the text.
-            (Test::Risk(_), _) => true,
+            (FactTest::Risk(_), _) => true,
             // `add` makes no other pairs.
             _ => false,
         }
@@ -552,16 +552,16 @@ fn holds_exactly(list: &[String], text: &str) -> bool {
     list.iter().any(|each| each == text)
 }
 
-fn of_kind(candidate: Candidate<'_>, word: &str) -> bool {
+fn of_kind(candidate: CodeCandidate<'_>, word: &str) -> bool {
     is_called(&candidate.declaration.kind, word)
 }
 
-fn imports(candidate: Candidate<'_>, module: &str) -> bool {
+fn imports(candidate: CodeCandidate<'_>, module: &str) -> bool {
     holds_exactly(&candidate.file.imports, module)
 }
 
 /// Either side of a call: the callee, dotted or its last part, or the caller.
-fn calls(candidate: Candidate<'_>, text: &str) -> bool {
+fn calls(candidate: CodeCandidate<'_>, text: &str) -> bool {
     let asked = text.replace("::", ".").replace("->", ".");
     let declaration = candidate.declaration;
     let is_caller =
@@ -572,28 +572,28 @@ fn calls(candidate: Candidate<'_>, text: &str) -> bool {
     is_caller || declaration.calls.iter().any(is_called)
 }
 
-fn has_parameter(candidate: Candidate<'_>, name: &str) -> bool {
+fn has_parameter(candidate: CodeCandidate<'_>, name: &str) -> bool {
     candidate.declaration.parameters.iter().any(|parameter| parameter.name == name)
 }
 
-fn types(candidate: Candidate<'_>) -> Vec<Cow<'_, str>> {
+fn types(candidate: CodeCandidate<'_>) -> Vec<Cow<'_, str>> {
     candidate.declaration.types.iter().map(|each| Cow::Borrowed(each.type_.as_str())).collect()
 }
 
-fn return_type(candidate: Candidate<'_>) -> Vec<Cow<'_, str>> {
+fn return_type(candidate: CodeCandidate<'_>) -> Vec<Cow<'_, str>> {
     candidate.declaration.return_type.iter().map(|text| Cow::Borrowed(text.as_str())).collect()
 }
 
-fn visibility(candidate: Candidate<'_>) -> Vec<Cow<'_, str>> {
+fn visibility(candidate: CodeCandidate<'_>) -> Vec<Cow<'_, str>> {
     candidate.declaration.visibility.iter().map(|text| Cow::Borrowed(text.as_str())).collect()
 }
 
-fn has_errors(candidate: Candidate<'_>) -> bool {
+fn has_errors(candidate: CodeCandidate<'_>) -> bool {
     let (first, last) = candidate.declaration.lines;
     candidate.file.error_lines.iter().any(|line| (first..=last).contains(line))
 }
 
-fn returns(candidate: Candidate<'_>) -> bool {
+fn returns(candidate: CodeCandidate<'_>) -> bool {
     let declaration = candidate.declaration;
     let is_documented = declaration.doc.as_deref().is_some_and(|doc| doc.contains("@return"));
     declaration.return_type.is_some() || declaration.returns_value || is_documented
@@ -627,14 +627,14 @@ fn spoken(language: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == language).map_or(language, |(_, name)| name)
 }
 
-fn in_language(candidate: Candidate<'_>, word: &str) -> bool {
+fn in_language(candidate: CodeCandidate<'_>, word: &str) -> bool {
     let word = word.to_lowercase();
     let language = candidate.file.language.as_str();
     let language = if language.is_empty() { "unknown" } else { language };
     spoken(language) == spoken(&word) || language == word
 }
 
-fn has_extension(candidate: Candidate<'_>, word: &str) -> bool {
+fn has_extension(candidate: CodeCandidate<'_>, word: &str) -> bool {
     let asked = word.trim_start_matches('*').trim_start_matches('.').to_lowercase();
     let name = candidate.path.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').is_some_and(|(_, extension)| extension.to_lowercase() == asked)
@@ -692,7 +692,7 @@ mod tests {
         }
         let file = file();
         let candidate =
-            Candidate { path: "src/Api/Service.py", file: &file, declaration: &file.declarations[0] };
+            CodeCandidate { path: "src/Api/Service.py", file: &file, declaration: &file.declarations[0] };
         Ok(compiled.admits(candidate, &|_| knowledge))
     }
 

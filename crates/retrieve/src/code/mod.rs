@@ -10,7 +10,7 @@ mod query;
 mod rank;
 mod risk;
 
-pub use filters::{ArgumentType, Candidate, CodeFilters, FILTERS, FilterSpec};
+pub use filters::{ArgumentType, CodeCandidate, CodeFilters, FILTERS, FilterSpec};
 pub use kinds::published_kind;
 pub use query::{CodeQuery, QueriedText, QueryError};
 pub use rank::{CodeHit, RankedPart, rank, text_of};

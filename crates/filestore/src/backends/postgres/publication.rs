@@ -129,7 +129,7 @@ impl PublicationBackend for PostgresStore {
     ) -> BackendFuture<'a, PublicationHead> {
         Box::pin(async move {
             let (tenant, project) = key(scope);
-            let mut change = Change::begin(self, scope).await?;
+            let mut change = PublicationChange::begin(self, scope).await?;
             change.execute(NEW_PROJECT, &[&tenant, &project, &new_epoch(), &i64::from(format)]).await?;
             let rows = change.query(HEAD_LOCKED, &[&tenant, &project]).await?;
             let row = rows.first().ok_or_else(unwritten)?;
@@ -161,7 +161,7 @@ impl PublicationBackend for PostgresStore {
     ) -> BackendFuture<'a, ()> {
         Box::pin(async move {
             let (tenant, project) = key(scope);
-            let mut change = Change::begin(self, scope).await?;
+            let mut change = PublicationChange::begin(self, scope).await?;
             if change.execute(HOLD, &[&tenant, &project, &publisher.id, &lease()]).await? == 0 {
                 return Err(lost(scope));
             }
@@ -198,7 +198,7 @@ impl PublicationBackend for PostgresStore {
     ) -> BackendFuture<'a, u64> {
         Box::pin(async move {
             let (tenant, project) = key(scope);
-            let mut change = Change::begin(self, scope).await?;
+            let mut change = PublicationChange::begin(self, scope).await?;
             let rows = change.query(NEXT_REVISION, &[&tenant, &project, &publisher.id, &lease()]).await?;
             let revision: i64 = rows.first().ok_or_else(|| lost(scope))?.get(0);
             for each in &changes {
@@ -237,7 +237,7 @@ impl PublicationBackend for PostgresStore {
     ) -> BackendFuture<'a, ()> {
         Box::pin(async move {
             let (tenant, project) = key(scope);
-            let mut change = Change::begin(self, scope).await?;
+            let mut change = PublicationChange::begin(self, scope).await?;
             if change.execute(END, &[&tenant, &project, &publisher.id, &is_complete]).await? == 0 {
                 return Err(lost(scope));
             }
@@ -287,17 +287,17 @@ impl PublicationBackend for PostgresStore {
 }
 
 /// A transaction. Dropped without a commit, it is rolled back with its connection.
-struct Change<'a> {
+struct PublicationChange<'a> {
     bucket: &'a Bucket,
     connection: PooledConnection,
 }
 
-impl<'a> Change<'a> {
-    async fn begin(store: &'a PostgresStore, scope: &ProjectScope) -> Result<Change<'a>, Failure> {
+impl<'a> PublicationChange<'a> {
+    async fn begin(store: &'a PostgresStore, scope: &ProjectScope) -> Result<PublicationChange<'a>, Failure> {
         let mut connection = store.connection(store.options.limits.lock_timeout).await?;
         connection.in_transaction = true;
         connection.client.batch_execute("BEGIN").await.map_err(DatabaseError::from)?;
-        Ok(Change { bucket: store.bucket(scope.tenant), connection })
+        Ok(PublicationChange { bucket: store.bucket(scope.tenant), connection })
     }
 
     async fn query(
