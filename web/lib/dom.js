@@ -33,7 +33,7 @@ export function svg(tag, props, ...children) {
 }
 
 /**
- * `on…` are listeners, `value`, `checked`, `disabled` and the like properties, the rest attributes; `false` and `null` leave one out.
+ * `on…` are listeners, `value`, `checked` and the like properties, the rest attributes; `false` and `null` leave one out.
  * @param {Element} element
  * @param {Props} props
  */

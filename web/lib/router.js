@@ -1,4 +1,4 @@
-// Addresses ⇄ views. All that can be seen is in the address, so that it can be sent, kept and gone back to; the token never is.
+// Addresses ⇄ views. All that can be seen is in the address; the token never is.
 
 /** @typedef {{ view: string, parts: string[], query: URLSearchParams, hash: string }} Route */
 
@@ -47,7 +47,7 @@ export function href(view, parts = [], query = {}, hash = "") {
 }
 
 /**
- * Follows links of this page without loading it again, and tells `show` each place; `replace` is for typing, `open` for going.
+ * Follows links without loading the page again, and tells `show` each place; `replace` is for typing, `open` for going.
  * @param {(route: Route, how: "open" | "back" | "replace") => void} show
  */
 export function startRouter(show) {

@@ -82,7 +82,7 @@ function headersOf(given) {
 }
 
 /**
- * Fetches from this server, as whoever is signed in. A request that is refused for want of a token waits for the dialog and is then repeated.
+ * Fetches from this server. A request that lacks a token waits for the dialog and is repeated.
  * @param {string} path
  * @param {RequestInit & { waits?: boolean }} [init] `waits: false` fails instead of waiting for a sign-in
  * @returns {Promise<Response>}

@@ -194,7 +194,7 @@ export function view(route, context) {
     fileSide.prepend(failureBar(error));
   }
 
-  /** What the tools answered, as they did: stat, read, list and search can be asked for, the others come with what was done. */
+  /** The raw answers of the tools. */
   function answersOf() {
     if (!inStore()) return null;
     const inside = h("div", { class: "stack" });

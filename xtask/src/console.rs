@@ -3,13 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use testkit::Folder;
 use testkit::build::{deck, text_pages, workbook};
 
 use crate::Args;
-use crate::process::{self, Profile, build, capture, workspace};
+use crate::process::{self, Profile, build, capture_within, workspace};
 use crate::tools;
+
+/// All scenarios take about a minute on a quiet machine.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 /// All files that the page may be made of, together, in bytes. What one view loads is measured in the browser.
 const MOST_BYTES: u64 = 240_000;
@@ -80,7 +84,7 @@ fn drive(only: Option<&str>, write: bool, profile: Profile) -> Result<(), String
     if let Some(only) = only {
         driver.args(["--only", only]);
     }
-    let done = capture(&mut driver)?;
+    let done = capture_within(&mut driver, LONGEST)?;
     print!("{}", done.stdout);
     if done.code != Some(0) {
         // The pictures of what failed are in the folder, which would go with this process.

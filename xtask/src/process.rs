@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use testkit::{Finished, Process};
 
@@ -72,8 +72,14 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
 
 /// Runs a command quietly; its output is shown by whoever needs it.
 pub(crate) fn capture(command: &mut Command) -> Result<Finished, String> {
+    capture_within(command, testkit::DEADLINE)
+}
+
+/// The same for a command that may take this long.
+pub(crate) fn capture_within(command: &mut Command, time: Duration) -> Result<Finished, String> {
     let text = describe(command);
-    Ok(Process::start(command.stdin(Stdio::null())).map_err(|error| format!("{text}: {error}"))?.wait())
+    let started = Process::start(command.stdin(Stdio::null())).map_err(|error| format!("{text}: {error}"))?;
+    Ok(started.wait_within(time))
 }
 
 /// Whether a program can be started.

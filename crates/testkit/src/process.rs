@@ -80,11 +80,16 @@ impl Process {
     }
 
     /// Waits for the child to end by itself; kills it and panics if it does not.
-    pub fn wait(mut self) -> Finished {
-        if !self.output_ends(DEADLINE) {
+    pub fn wait(self) -> Finished {
+        self.wait_within(DEADLINE)
+    }
+
+    /// The same for what takes longer than the steps of a test.
+    pub fn wait_within(mut self, time: Duration) -> Finished {
+        if !self.output_ends(time) {
             self.kill();
             let (stdout, stderr) = self.printed();
-            panic!("the process did not end within {DEADLINE:?}\nstdout:\n{stdout}\nstderr:\n{stderr}");
+            panic!("the process did not end within {time:?}\nstdout:\n{stdout}\nstderr:\n{stderr}");
         }
         self.finish()
     }
