@@ -16,9 +16,9 @@ export const scenarios = {
     const area = page.getByRole("textbox", { name: "Text of a.txt" });
     await area.fill("typed before the crash");
     await server.kill();
-    await page.getByText("The server does not answer").waitFor();
+    await page.getByText("The server does not answer").first().waitFor();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("UNREACHABLE").waitFor();
+    await page.getByText("UNREACHABLE").first().waitFor();
     server = await startServer({ binary, root, state: beside, listen: server.address });
     await page.getByText("The server does not answer. What").waitFor({ state: "detached", timeout: 20_000 });
     assert.equal(await area.inputValue(), "typed before the crash");
@@ -67,9 +67,8 @@ export const scenarios = {
   },
   "bidi and control characters are spelled out": async ({ context, server }) => {
     const page = await pageAt(context, server, "/file/dir/bidi.txt");
-    const text = await page.getByRole("region", { name: "File" }).locator(".line").first().innerText();
+    const text = await page.getByRole("region", { name: "File" }).locator(".line").filter({ hasText: "access" }).first().innerText();
     assert.ok(!/[\u202a-\u202e\u2066-\u2069\u0007]/.test(text), JSON.stringify(text));
-    assert.match(text, /access/);
   },
   "a file of ten megabytes is cut, and says so": async ({ context, server }) => {
     const page = await pageAt(context, server, "/file/dir/large.log");

@@ -17,7 +17,9 @@ export function view(route, context) {
   const calls = h("section", { class: "card most" });
   const others = h("section", { class: "card third" });
   const connect = h("section", { class: "card" });
-  const element = h("div", { class: "view" }, h("div", { class: "sheets" }, h("h1", { class: "unseen" }, "Status"), whole, ...plots, missing, calls, others, connect));
+  // Shown when all of it is there, so that nothing moves.
+  const sheets = h("div", { class: "sheets", hidden: !me.guest }, whole, ...plots, missing, calls, others, connect);
+  const element = h("div", { class: "view" }, h("h1", { class: "unseen" }, "Status"), sheets);
   /** @type {StatusAnswer | null} */
   let status = null;
   let again = 0;
@@ -29,10 +31,11 @@ export function view(route, context) {
     try {
       status = /** @type {StatusAnswer} */ (await json("/console/status", { signal: until }));
       context.progress.value = status.roots[0]?.progress ?? null;
-      draw();
+      await draw();
     } catch (error) {
       if (!until.aborted) fill(whole, failureBar(error, load));
     }
+    sheets.hidden = false;
   }
 
   function drawWhole() {
@@ -72,7 +75,7 @@ export function view(route, context) {
       h("h2", null, "Sessions"), h("p", { class: "soft" }, `${countText(given.sessions.open, "session")} open, ${countText(given.streams, "page")} listening.`),
       given.sessions.list.length ? h("ul", null, given.sessions.list.map((one) => h("li", { class: "row" }, h("span", { class: "grow" }, one.client), h("span", { class: "small soft" }, `${one.idle_s} s idle`)))) : null);
     others.classList.add("stack");
-    drawMissing();
+    return drawMissing();
   }
 
   function drawCalls() {
@@ -101,7 +104,7 @@ export function view(route, context) {
       fill(missing, h("h2", null, h("span", null, "Not searchable"), found, h("span", { class: "grow" }), byReason, byType, field,
         h("button", { type: "button", onclick: async () => (await import("../parts/save-file.js")).saveBlob(new Blob([JSON.stringify(await json(`/console/files?${query(10000)}`), null, 2)]), "not-searchable.json") }, icon("download"), "Export JSON")), rows);
     }
-    drawRows();
+    return drawRows();
   }
 
   async function drawRows() {
