@@ -1,5 +1,6 @@
 //! The query of a URL: every parameter known, none given twice.
 
+use dir2mcp_http::query_pairs;
 use model::Failure;
 
 use crate::answer::refused;
@@ -14,11 +15,8 @@ impl Parameters {
     /// Reads a query; names that are not among `known` are refused, so that misspellings show.
     pub(crate) fn read(query: Option<&str>, known: &[&str]) -> Result<Parameters, Failure> {
         let mut given: Vec<(String, String)> = Vec::new();
-        for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let decoded =
-                |text: &str| decode(text).ok_or_else(|| refused("the query of the URL cannot be read"));
-            let (name, value) = (decoded(name)?, decoded(value)?);
+        let pairs = query_pairs(query.unwrap_or_default());
+        for (name, value) in pairs.ok_or_else(|| refused("the query of the URL cannot be read"))? {
             if !known.contains(&name.as_str()) {
                 return Err(refused(format!("unknown parameter; known are: {}", known.join(", "))));
             }
@@ -46,26 +44,6 @@ impl Parameters {
             _ => Err(refused(format!("{name} must be a whole number up to {most}"))),
         }
     }
-}
-
-/// `%2F` and `+` as URLs have them.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match first {
-            b'+' => bytes.push(b' '),
-            b'%' => {
-                let (digits, after) = rest.split_at_checked(2)?;
-                let digits = std::str::from_utf8(digits).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                rest = after;
-            }
-            other => bytes.push(*other),
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

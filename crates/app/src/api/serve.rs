@@ -6,7 +6,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use contracts::{CallContext, CallRefused, Registry, ToolResult};
-use dir2mcp_http::Refusal;
+use dir2mcp_http::{Refusal, query_pairs};
 use engine::{Call, CallFilter, Deadline, MutationGuard, MutationKey, StoreTime, TenantFiles, WriteIntent};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method};
@@ -184,7 +184,8 @@ async fn read(body: Body) -> Result<Vec<u8>, Failure> {
 /// The parameters of the URL as the arguments of a tool.
 fn query(operation: &Operation, query: &str) -> Result<Map<String, Value>, Failure> {
     let mut arguments = Map::new();
-    for (name, text) in pairs(query)? {
+    let pairs = query_pairs(query).ok_or_else(|| refused("the query of the URL cannot be read"))?;
+    for (name, text) in pairs {
         let Some(parameter) = operation.parameters.iter().find(|parameter| parameter.name == name) else {
             let known: Vec<&str> = operation.parameters.iter().map(|parameter| parameter.name).collect();
             return Err(refused(format!("unknown parameter; known are: {}", known.join(", "))));
@@ -207,38 +208,6 @@ fn query(operation: &Operation, query: &str) -> Result<Map<String, Value>, Failu
         }
         None => Ok(arguments),
     }
-}
-
-/// Names and values of a query, decoded.
-fn pairs(query: &str) -> Result<Vec<(String, String)>, Failure> {
-    let decoded = |text: &str| decode(text).ok_or_else(|| refused("the query of the URL cannot be read"));
-    let parts = query.split('&').filter(|part| !part.is_empty());
-    parts
-        .map(|part| {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            Ok((decoded(name)?, decoded(value)?))
-        })
-        .collect()
-}
-
-/// `%2F` and `+` as URLs have them.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match first {
-            b'+' => bytes.push(b' '),
-            b'%' => {
-                let (digits, after) = rest.split_at_checked(2)?;
-                let digits = std::str::from_utf8(digits).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                rest = after;
-            }
-            other => bytes.push(*other),
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// What a change depends on, as HTTP says it.
